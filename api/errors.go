@@ -1,0 +1,169 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code names one kind of failure. The list is closed (FA8): see [Codes].
+type Code string
+
+// The codes, by what went wrong. [Codes] has the meaning of each.
+const (
+	// What the caller sent.
+	CodeInvalidRequest     Code = "invalid_request"
+	CodeInvalidAgent       Code = "invalid_agent"
+	CodeInvalidTool        Code = "invalid_tool"
+	CodeInvalidLimits      Code = "invalid_limits"
+	CodeInvalidGuidance    Code = "invalid_guidance"
+	CodeInvalidWorkspace   Code = "invalid_workspace"
+	CodeUnknownProvider    Code = "unknown_provider"
+	CodeUnsupportedOption  Code = "unsupported_option"
+	CodeDefinitionConflict Code = "definition_conflict"
+	CodeSubmissionConflict Code = "submission_conflict"
+
+	// What it named.
+	CodeAgentNotFound       Code = "agent_not_found"
+	CodeSessionNotFound     Code = "session_not_found"
+	CodeSessionDeleted      Code = "session_deleted"
+	CodeSessionParked       Code = "session_parked"
+	CodeForeignStore        Code = "foreign_store"
+	CodeWrongAgent          Code = "wrong_agent"
+	CodeRunNotFound         Code = "run_not_found"
+	CodeInteractionNotFound Code = "interaction_not_found"
+	CodeAlreadyResolved     Code = "already_resolved"
+
+	// The state it met.
+	CodeSessionBusy         Code = "session_busy"
+	CodeQueueFull           Code = "queue_full"
+	CodeCredentialsMissing  Code = "credentials_missing"
+	CodeRegistrationMissing Code = "registration_missing"
+
+	// How a turn ended.
+	CodeProviderError        Code = "provider_error"
+	CodeProviderOverloaded   Code = "provider_overloaded"
+	CodeProviderUnreachable  Code = "provider_unreachable"
+	CodeRateLimited          Code = "rate_limited"
+	CodeQuotaExhausted       Code = "quota_exhausted"
+	CodeAuthenticationFailed Code = "authentication_failed"
+	CodeModelNotFound        Code = "model_not_found"
+	CodeRequestTooLarge      Code = "request_too_large"
+	CodeContextExhausted     Code = "context_exhausted"
+	CodeStreamCut            Code = "stream_cut"
+	CodeContentFiltered      Code = "content_filtered"
+	CodeRecoveryExhausted    Code = "recovery_exhausted"
+
+	// How a tool call ended without a result of its own.
+	CodeArgumentsInvalid Code = "arguments_invalid"
+	CodeUnknownTool      Code = "unknown_tool"
+	CodeToolDisabled     Code = "tool_disabled"
+	CodeCallCutOff       Code = "call_cut_off"
+	CodeToolFailed       Code = "tool_failed"
+	CodeToolPanicked     Code = "tool_panicked"
+	CodeToolTimeout      Code = "tool_timeout"
+	CodeDenied           Code = "denied"
+	CodeCancelled        Code = "cancelled"
+	CodeOutcomeUnknown   Code = "outcome_unknown"
+
+	// The store and the host.
+	CodeStoreBusy        Code = "store_busy"
+	CodeStoreFull        Code = "store_full"
+	CodeStoreReadOnly    Code = "store_read_only"
+	CodeStoreCorrupt     Code = "store_corrupt"
+	CodeStoreTooNew      Code = "store_too_new"
+	CodeStoreUnsupported Code = "store_unsupported"
+	CodeStoreUnavailable Code = "store_unavailable"
+	CodeClosed           Code = "closed"
+	CodeInternal         Code = "internal"
+)
+
+// Error is the one error type of every face. Compare by code: errors.Is(err, api.ErrSessionBusy).
+type Error struct {
+	// Code is stable; programs branch on it.
+	Code Code `json:"code"`
+	// Message says what was wrong with which input and what to do next. It is for people and may change.
+	Message string `json:"message"`
+	// Details holds the values that a program may want, for example "run" with session_busy.
+	Details map[string]string `json:"details,omitempty"`
+
+	cause error
+}
+
+// Errorf makes an error of the code. A %w operand becomes the cause.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: err.Error(), cause: errors.Unwrap(err)}
+}
+
+// With returns the error with one detail added. It changes the receiver; use it while building.
+func (e *Error) With(key, value string) *Error {
+	if e.Details == nil {
+		e.Details = map[string]string{}
+	}
+	e.Details[key] = value
+	return e
+}
+
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return string(e.Code)
+	}
+	return string(e.Code) + ": " + e.Message
+}
+
+// Is reports whether target is an *Error of the same code.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code
+}
+
+// Unwrap returns the cause, which never crosses a process boundary.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Retryable reports whether the same request may succeed later, unchanged.
+func (e *Error) Retryable() bool { return codeInfo[e.Code].Retryable }
+
+// CodeOf returns the code of err: CodeInternal for an error that is not one of ours, "" for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return CodeInternal
+}
+
+// AsError returns err as an *Error; an error that is not one of ours becomes CodeInternal.
+func AsError(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{Code: CodeInternal, Message: err.Error(), cause: err}
+}
+
+// Targets for errors.Is, one for each code that a caller of [Service] is likely to branch on.
+var (
+	ErrInvalidRequest      = &Error{Code: CodeInvalidRequest}
+	ErrDefinitionConflict  = &Error{Code: CodeDefinitionConflict}
+	ErrSubmissionConflict  = &Error{Code: CodeSubmissionConflict}
+	ErrUnsupportedOption   = &Error{Code: CodeUnsupportedOption}
+	ErrAgentNotFound       = &Error{Code: CodeAgentNotFound}
+	ErrSessionNotFound     = &Error{Code: CodeSessionNotFound}
+	ErrSessionDeleted      = &Error{Code: CodeSessionDeleted}
+	ErrSessionBusy         = &Error{Code: CodeSessionBusy}
+	ErrQueueFull           = &Error{Code: CodeQueueFull}
+	ErrRunNotFound         = &Error{Code: CodeRunNotFound}
+	ErrInteractionNotFound = &Error{Code: CodeInteractionNotFound}
+	ErrAlreadyResolved     = &Error{Code: CodeAlreadyResolved}
+	ErrCredentialsMissing  = &Error{Code: CodeCredentialsMissing}
+	ErrRegistrationMissing = &Error{Code: CodeRegistrationMissing}
+	ErrStoreBusy           = &Error{Code: CodeStoreBusy}
+	ErrStoreTooNew         = &Error{Code: CodeStoreTooNew}
+	ErrClosed              = &Error{Code: CodeClosed}
+)

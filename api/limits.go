@@ -1,0 +1,41 @@
+package api
+
+import "time"
+
+// Bounds that every face enforces. All are inclusive.
+const (
+	MaxNameBytes         = 128     // an agent's name, a submission ID's part of a key (AG3)
+	MaxModelToolName     = 64      // a tool's name as the model sees it (AG5)
+	MaxSubmissionIDBytes = 256     // a submission ID or idempotency key
+	MaxGuidanceBytes     = 32_000  // instruction addendum, reviewer context, compaction guidance (GU3)
+	MaxMessageBytes      = 256_000 // a plain string message (AT3)
+	MaxInstructionsBytes = 512_000 // an agent's instructions
+	MaxMetadataBytes     = 16_000  // a session's metadata, keys and values together
+	MaxAgentTools        = 128     // tools of one agent
+	MaxToolOutputBytes   = 256_000 // one tool result; the rest is cut with a marker (RU8)
+	MaxQueuedTurns       = 64      // messages waiting behind a running turn (SE4)
+	MaxPage              = 1_000   // rows of one page (SE7)
+	DefaultPage          = 100
+)
+
+// Defaults of limits that a definition or a turn may set (LI1).
+const (
+	DefaultMaxModelCalls          = 32
+	DefaultMaxOutputTokensPerCall = 8_192
+	DefaultSummaryTokens          = 512
+)
+
+// Defaults of times that the host may set.
+const (
+	DefaultToolTimeout  = 10 * time.Minute // one attempt of a tool's body
+	DefaultCancelGrace  = 5 * time.Second  // what a cancelled body gets before it counts as "outcome unknown"
+	DefaultStreamIdle   = 60 * time.Second // silence after which a provider's stream counts as cut
+	MaxTakeOvers        = 3                // take-overs without progress that end a run (RE7)
+	MaxModelAttempts    = 6                // attempts of one model call, provider errors only (LI5)
+	MaxInspections      = 20               // times that "running" is asked again before it counts as unknown
+	DefaultToolParallel = 8                // tool bodies of one session that run at once (RU7)
+)
+
+// Set returns a pointer to v, for the three-state fields of options: nil is absent (inherit), a
+// pointer to the zero value clears, a pointer to another value sets.
+func Set[T any](v T) *T { return &v }

@@ -1,0 +1,177 @@
+package api
+
+import "time"
+
+// SessionReference is a small value without secrets that a program keeps to find its session again
+// (SE2). It survives JSON; it is no permission.
+type SessionReference struct {
+	Store   string `json:"store"`
+	Session string `json:"session"`
+	Agent   string `json:"agent"`
+}
+
+// SessionOptions are the options of a new session (SE1). The zero value is a session with a private
+// scratch directory and the agent's own settings.
+type SessionOptions struct {
+	// Workspace is the working directory that tools are told. Empty: a private scratch directory.
+	Workspace string `json:"workspace,omitempty"`
+	// Scratch: absent decides by Workspace; true together with Workspace, and false without one, are refused (SE5).
+	Scratch             *bool              `json:"scratch,omitempty"`
+	Model               *ModelRef          `json:"model,omitempty"`
+	AutoApproverContext *string            `json:"autoApproverContext,omitempty"`
+	Compaction          *CompactionOptions `json:"compaction,omitempty"`
+	AutoSkipQuestions   *bool              `json:"autoSkipQuestions,omitempty"`
+	// InitialHistory imports a conversation. A host without it answers unsupported_option.
+	InitialHistory []HistoryImport   `json:"initialHistory,omitempty"`
+	Metadata       map[string]string `json:"metadata,omitempty"`
+	Owner          string            `json:"owner,omitempty"`
+	// IdempotencyKey makes the creation itself repeatable: the same key and options give the same session.
+	IdempotencyKey string `json:"idempotencyKey,omitempty"`
+}
+
+// HistoryImport is one item of an imported conversation.
+type HistoryImport struct {
+	Type      string         `json:"type"`
+	Text      string         `json:"text,omitempty"`
+	CallID    string         `json:"callId,omitempty"`
+	Name      string         `json:"name,omitempty"`
+	Arguments map[string]any `json:"arguments,omitempty"`
+	Output    string         `json:"output,omitempty"`
+}
+
+// Activity is what a session is doing (SE3).
+type Activity string
+
+const (
+	Idle       Activity = "idle"       // no turn is under way
+	Running    Activity = "running"    // a live process works on it; never without a live lease
+	Waiting    Activity = "waiting"    // for a person, a credential, a registration or a time
+	Recovering Activity = "recovering" // its process is gone or silent and none has taken it over yet
+)
+
+// SessionState is a session as its journal and lease say at one moment, the same in every process (SE3).
+type SessionState struct {
+	Session  string   `json:"session"`
+	Agent    string   `json:"agent"`
+	Activity Activity `json:"activity"`
+	// Run is the current turn's run, "" when idle.
+	Run string `json:"run,omitempty"`
+	// Holder and LeaseUntil name the process that works on the session, while Activity is running or recovering.
+	Holder     string    `json:"holder,omitempty"`
+	LeaseUntil time.Time `json:"leaseUntil,omitzero"`
+	// WaitingFor names what keeps a waiting session: an open interaction, or what this process lacks.
+	WaitingFor []WaitReason `json:"waitingFor,omitempty"`
+	// Interactions are the open ones, oldest first.
+	Interactions []Interaction `json:"interactions,omitempty"`
+	// UnknownActions are side effects that had started when their process ended and whose outcome is not settled.
+	UnknownActions []UnknownAction `json:"unknownActions,omitempty"`
+	Timers         []Timer         `json:"timers,omitempty"`
+	// Queue holds the runs that wait for the current one, in order.
+	Queue     []string          `json:"queue,omitempty"`
+	Grants    []Grant           `json:"grants,omitempty"`
+	Workspace string            `json:"workspace,omitempty"`
+	Model     ModelRef          `json:"model"`
+	Usage     Usage             `json:"usage"`
+	Metadata  map[string]string `json:"metadata,omitempty"`
+	Owner     string            `json:"owner,omitempty"`
+	Created   time.Time         `json:"created"`
+	// LastEvent is the number of the newest event; Events with After set to it gives what comes later.
+	LastEvent uint64 `json:"lastEvent"`
+}
+
+// WaitReason says what a waiting session waits for: an interaction's ID with code "", or a code such as
+// credentials_missing with the name of what is missing.
+type WaitReason struct {
+	Code        Code      `json:"code,omitempty"`
+	Name        string    `json:"name,omitempty"`
+	Interaction string    `json:"interaction,omitempty"`
+	Until       time.Time `json:"until,omitzero"`
+}
+
+// UnknownAction is a started action without a known outcome (RE3).
+type UnknownAction struct {
+	CallID  string `json:"callId"`
+	Tool    string `json:"tool"`
+	Attempt int    `json:"attempt"`
+	// Interaction is the open question about it, "" while it is being inspected.
+	Interaction string `json:"interaction,omitempty"`
+}
+
+// Timer is something that will happen by itself at a time: a retry, an inspection.
+type Timer struct {
+	Kind string    `json:"kind"`
+	Run  string    `json:"run,omitempty"`
+	At   time.Time `json:"at"`
+}
+
+// Grant is a permission for one tool in one session (AP4).
+type Grant struct {
+	Tool  string    `json:"tool"`
+	Given time.Time `json:"given"`
+	By    string    `json:"by,omitempty"`
+}
+
+// InteractionKind says what a person is asked.
+type InteractionKind string
+
+const (
+	InteractionApproval       InteractionKind = "approval"
+	InteractionQuestion       InteractionKind = "question"
+	InteractionUnknownOutcome InteractionKind = "unknown_outcome"
+)
+
+// Interaction is a durable question to a person.
+type Interaction struct {
+	ID   string          `json:"id"`
+	Kind InteractionKind `json:"kind"`
+	Run  string          `json:"run"`
+	// Call is the action in question; its parts may be withheld.
+	Call *InteractionCall `json:"call,omitempty"`
+	// Origin says where the action comes from: the session's own agent, or a child.
+	Origin string    `json:"origin,omitempty"`
+	Asked  time.Time `json:"asked"`
+}
+
+// InteractionCall is the tool call that an interaction is about.
+type InteractionCall struct {
+	CallID    string `json:"call_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments,omitempty"` // JSON text
+	Attempt   int    `json:"attempt,omitempty"`
+}
+
+// Decision is an answer's verdict.
+type Decision string
+
+const (
+	AllowOnce    Decision = "allow"         // approval: this call
+	AllowSession Decision = "allow_session" // approval: this tool, for the session
+	Deny         Decision = "deny"          // approval: not this call
+
+	OutcomeSucceeded Decision = "succeeded" // unknown outcome: it took effect; Output is its result
+	OutcomeFailed    Decision = "failed"    // unknown outcome: it did not, and will not; Reason says why
+	OutcomeRetry     Decision = "retry"     // unknown outcome: run it again under the same call ID
+)
+
+// Answer resolves an interaction. The same answer again is a no-op; a different one is already_resolved (AP3).
+type Answer struct {
+	Decision Decision `json:"decision"`
+	// Reason of a denial or failure; passed on to the model, as quoted. At most 32,000 bytes.
+	Reason string `json:"reason,omitempty"`
+	// Output with OutcomeSucceeded: what the action returned. At most 256,000 bytes.
+	Output string `json:"output,omitempty"`
+	// By names who answered, for the journal.
+	By string `json:"by,omitempty"`
+}
+
+// SessionInfo is one row of a list of sessions.
+type SessionInfo struct {
+	Reference SessionReference  `json:"reference"`
+	Activity  Activity          `json:"activity"`
+	Owner     string            `json:"owner,omitempty"`
+	Metadata  map[string]string `json:"metadata,omitempty"`
+	Created   time.Time         `json:"created"`
+	Updated   time.Time         `json:"updated"`
+	LastEvent uint64            `json:"lastEvent"`
+	Parked    string            `json:"parked,omitempty"` // why the session is set aside
+}

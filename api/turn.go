@@ -1,0 +1,120 @@
+package api
+
+import "time"
+
+// WhenBusy says what happens to a message that meets a running turn (SE4). The zero value means BusyReject.
+type WhenBusy string
+
+const (
+	BusyReject    WhenBusy = "reject"    // session_busy names the run; the default
+	BusyQueue     WhenBusy = "queue"     // runs after the current turn and those queued before it
+	BusyInterrupt WhenBusy = "interrupt" // cancels the current turn and runs next, ahead of the queue
+)
+
+// TurnOptions hold for one turn. The zero value inherits everything.
+type TurnOptions struct {
+	// SubmissionID makes a send repeatable (RU4): the same ID with the same message and options gives the
+	// same run, with anything changed submission_conflict. At most 256 bytes. IdempotencyKey is another
+	// name for it.
+	SubmissionID   string `json:"submissionId,omitempty"`
+	IdempotencyKey string `json:"idempotencyKey,omitempty"`
+	// InstructionAddendum goes with every model call of this turn and ends with it (GU1). At most 32,000 bytes.
+	InstructionAddendum string             `json:"instructionAddendum,omitempty"`
+	Model               *ModelRef          `json:"model,omitempty"`
+	Limits              Limits             `json:"limits,omitzero"`
+	WhenBusy            WhenBusy           `json:"whenBusy,omitempty"`
+	AutoApproverContext *string            `json:"autoApproverContext,omitempty"`
+	Compaction          *CompactionOptions `json:"compaction,omitempty"`
+	Guardrails          []string           `json:"guardrails,omitempty"`
+}
+
+// Submission is one message to a session.
+type Submission struct {
+	Session string `json:"session"`
+	// Text is the user's message: 1 to 256,000 bytes of UTF-8 without NUL.
+	Text    string      `json:"text"`
+	Options TurnOptions `json:"options,omitzero"`
+}
+
+// RunReference names a run. Its ID begins with its session's.
+type RunReference struct {
+	Session string `json:"session"`
+	Run     string `json:"run"`
+	// Accepted is the number of the run's turn_accepted event: Events after it are the run's own.
+	Accepted uint64 `json:"accepted"`
+	// Repeated is true when the submission ID had been accepted before.
+	Repeated bool `json:"repeated,omitempty"`
+}
+
+// RunStatus is how a run stands (RU2). Interrupted is not an end.
+type RunStatus string
+
+const (
+	StatusCompleted    RunStatus = "completed"
+	StatusInterrupted  RunStatus = "interrupted"
+	StatusLimitReached RunStatus = "limit_reached"
+	StatusCancelled    RunStatus = "cancelled"
+	StatusFailed       RunStatus = "failed"
+)
+
+// Result is a run's result, or where it stands while it waits (RU2).
+type Result struct {
+	Run    string    `json:"run"`
+	Status RunStatus `json:"status"`
+	// Text is the last answer's text.
+	Text string `json:"text"`
+	// Interactions are the open ones, with StatusInterrupted.
+	Interactions []Interaction `json:"interactions,omitempty"`
+	// WaitingFor says what else keeps an interrupted run, for example credentials_missing.
+	WaitingFor []WaitReason `json:"waitingFor,omitempty"`
+	// Error tells why, with StatusFailed.
+	Error *Failure `json:"error,omitempty"`
+	Usage Usage    `json:"usage"`
+	// ModelCalls counts the turn's calls, lost and closing ones included.
+	ModelCalls int `json:"modelCalls"`
+	// AutoApproved counts the calls that application policy approved.
+	AutoApproved int `json:"auto_approved"`
+}
+
+// Failure is why a run failed.
+type Failure struct {
+	Code      Code   `json:"code"`
+	Message   string `json:"message"`
+	Retryable bool   `json:"retryable"`
+}
+
+// Usage counts tokens. Estimated is true when a part of it is ours and not the provider's, for example
+// after a call that was lost in a crash.
+type Usage struct {
+	InputTokens       int64 `json:"inputTokens"`
+	CachedInputTokens int64 `json:"cachedInputTokens,omitempty"`
+	OutputTokens      int64 `json:"outputTokens"`
+	ReasoningTokens   int64 `json:"reasoningTokens,omitempty"`
+	Estimated         bool  `json:"estimated,omitempty"`
+}
+
+// Add returns the sum.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		InputTokens:       u.InputTokens + v.InputTokens,
+		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
+		OutputTokens:      u.OutputTokens + v.OutputTokens,
+		ReasoningTokens:   u.ReasoningTokens + v.ReasoningTokens,
+		Estimated:         u.Estimated || v.Estimated,
+	}
+}
+
+// HistoryItem is one item of a session's complete conversation, in the order in which the model sees it.
+type HistoryItem struct {
+	// Type: "user", "assistant", "reasoning", "tool_call", "tool_result" or "notice".
+	Type      string    `json:"type"`
+	Event     uint64    `json:"event"` // number of the event that holds it
+	Run       string    `json:"run,omitempty"`
+	Time      time.Time `json:"time"`
+	Text      string    `json:"text,omitempty"`
+	CallID    string    `json:"callId,omitempty"`
+	Name      string    `json:"name,omitempty"`
+	Arguments string    `json:"arguments,omitempty"` // JSON text as the model gave it
+	Output    string    `json:"output,omitempty"`
+	Code      Code      `json:"code,omitempty"` // of a result that is not the tool's own
+}

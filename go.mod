@@ -1,0 +1,3 @@
+module github.com/openworkerai/openworker
+
+go 1.26.8

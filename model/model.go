@@ -1,0 +1,141 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// Provider speaks to one provider's models. All methods may be called concurrently.
+type Provider interface {
+	// Name is the provider's name in its one spelling, for example "OpenAI".
+	Name() string
+	// Facts tells what is known of a model; ok is false for an unknown model, whose zero Facts bound nothing.
+	Facts(model string) (facts Facts, ok bool)
+	// NeedsCredential reports whether Stream wants Request.Credential.
+	NeedsCredential() bool
+	// Stream makes one attempt of one call. It hands each piece of the answer to emit as it comes, from
+	// this goroutine, and returns the whole answer, or an *Error. When ctx ends it returns soon, with an
+	// *Error of code cancelled. A panic in a provider is the runtime's to catch.
+	Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error)
+}
+
+// Facts are what is known of a model. Zero values mean unknown.
+type Facts struct {
+	Window          int      // tokens of input and output together
+	MaxOutputTokens int      // of one answer
+	Formats         []string // media types it takes, for example "image/png"
+}
+
+// Request is one call. The runtime guarantees that it is well-formed: it starts with a user item, each
+// call is followed by its result before the next answer or user item, results stand in call order,
+// IDs are unique, arguments are valid JSON objects.
+type Request struct {
+	Model        string
+	Instructions string // the system text, guidance for the turn included; "" for none
+	Items        []Item
+	Tools        []Tool
+	// NoTools declares the tools but forbids their use: tool choice none.
+	NoTools bool
+	// MaxOutputTokens bounds the answer; 0 leaves it to the provider.
+	MaxOutputTokens int
+	// Credential is a secret for this call. It is never stored or logged.
+	Credential string
+	// Session is a stable key for the provider's prompt cache.
+	Session string
+}
+
+// Tool is what the model is told of a tool.
+type Tool struct {
+	Name        string // as the model sees it
+	Description string
+	InputSchema json.RawMessage
+}
+
+// ItemKind is the kind of a conversation item.
+type ItemKind string
+
+const (
+	UserItem       ItemKind = "user"        // Text
+	AssistantItem  ItemKind = "assistant"   // Text
+	ReasoningItem  ItemKind = "reasoning"   // Text and Private
+	ToolCallItem   ItemKind = "tool_call"   // CallID, Name, Arguments
+	ToolResultItem ItemKind = "tool_result" // CallID, Output, Failed
+)
+
+// Item is one item of the conversation. Call IDs are ours (RU9).
+type Item struct {
+	Kind      ItemKind
+	Text      string
+	CallID    string
+	Name      string          // the model's name of the tool
+	Arguments json.RawMessage // a JSON object
+	Output    string
+	Failed    bool // the result is not a success
+	// Private is the provider's own form of the item, sent back unchanged to the same provider and model.
+	Private *Private
+}
+
+// Private is provider-private data that belongs to an item.
+type Private struct {
+	Provider string          `json:"provider"`
+	Model    string          `json:"model"`
+	Data     json.RawMessage `json:"data"`
+}
+
+// Delta is a piece of an answer as it comes.
+type Delta struct {
+	Text      string
+	Reasoning bool
+}
+
+// StopReason says why an answer ended.
+type StopReason string
+
+const (
+	StopEnd         StopReason = "end"
+	StopToolCalls   StopReason = "tool_calls"
+	StopOutputLimit StopReason = "output_limit" // cut off: its tool calls are not to be run (RU8)
+	StopFiltered    StopReason = "filtered"
+)
+
+// Response is a whole answer: one whose end mark came.
+type Response struct {
+	Items []ResponseItem
+	// Stop is the reason by what the answer holds: an answer with calls that was not cut off is
+	// StopToolCalls, whatever the provider called it.
+	Stop  StopReason
+	Usage api.Usage
+}
+
+// ResponseItem is one item of an answer: text, reasoning or a call.
+type ResponseItem struct {
+	Kind ItemKind
+	Text string
+	// ProviderCallID, Name and Arguments of a call, as the provider gave them: the ID may be empty or
+	// repeated, the arguments any text.
+	ProviderCallID string
+	Name           string
+	Arguments      string
+	Private        *Private
+}
+
+// ErrorKind is the class of a provider's failure; it decides on retries (LI5).
+type ErrorKind string
+
+const (
+	KindRateLimited  ErrorKind = "rate_limited" // 429
+	KindOverloaded   ErrorKind = "overloaded"   // 5xx, 529, an error object that says so
+	KindUnreachable  ErrorKind = "unreachable"  // no connection
+	KindCut          ErrorKind = "cut"          // the stream ended or fell silent before its end mark
+	KindContext      ErrorKind = "context"      // the conversation does not fit the window
+	KindTooLarge     ErrorKind = "too_large"    // 413: the request's bytes
+	KindQuota        ErrorKind = "quota"        // no quota left, also as a 429
+	KindAuth         ErrorKind = "auth"         // 401, 403
+	KindNotFound     ErrorKind = "not_found"    // no such model
+	KindRefused      ErrorKind = "refused"      // any other 4xx, with the provider's message
+	KindCancelled    ErrorKind = "cancelled"    // ctx ended
+	KindMalformed    ErrorKind = "malformed"    // an answer that breaks the protocol
+	KindUnclassified ErrorKind = "unclassified" // anything else
+)

@@ -1,0 +1,9 @@
+// Package store is the seam between the runtime and a database: the [Store] interface, its records
+// and its sentinel errors. Package store/storetest is the suite that every implementation passes.
+//
+// A store keeps one journal a session. One [Append] is one transaction: the events, the head, the
+// receipt, the work row and everything else that an append names commit together or not at all.
+// Whatever stands beside the events is an index that can be rebuilt from them.
+//
+// Imports: api.
+package store

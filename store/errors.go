@@ -1,0 +1,26 @@
+package store
+
+import "errors"
+
+// Sentinel errors. Everything else that a store returns is an *api.Error of a store code, and then
+// nothing was written.
+var (
+	// ErrHeadMoved: the session's head is not the one that the append knew; Appended.Tail has what came since.
+	ErrHeadMoved = errors.New("store: head moved")
+	// ErrFenced: the claim, or the process, has been fenced off.
+	ErrFenced = errors.New("store: fenced")
+	// ErrClaimed: the session is held by another live process, or its epoch moved.
+	ErrClaimed = errors.New("store: claimed by another process")
+	// ErrReceiptTaken: the submission ID was accepted before.
+	ErrReceiptTaken = errors.New("store: receipt taken")
+	// ErrExists: the id or key is taken.
+	ErrExists = errors.New("store: exists")
+	// ErrNotFound: no such thing.
+	ErrNotFound = errors.New("store: not found")
+	// ErrDeleted: the session was deleted.
+	ErrDeleted = errors.New("store: deleted")
+	// ErrFateUnknown: the append may or may not have committed. Write it again, unchanged, to learn which.
+	ErrFateUnknown = errors.New("store: fate unknown")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("store: closed")
+)
