@@ -28,9 +28,9 @@ type Facts struct {
 	Formats         []string // media types it takes, for example "image/png"
 }
 
-// Request is one call. The runtime guarantees that it is well-formed: it starts with a user item, each
-// call is followed by its result before the next answer or user item, results stand in call order,
-// IDs are unique, arguments are valid JSON objects.
+// Request is one call. The runtime guarantees that it is well-formed, as [Check] has it: it starts with a
+// user item and ends with one or with results, each answer's calls are followed at once by their results in
+// call order, call IDs are 1–64 of A-Za-z0-9_- and unique, arguments are valid JSON objects.
 type Request struct {
 	Model        string
 	Instructions string // the system text, guidance for the turn included; "" for none
