@@ -49,6 +49,7 @@ var codeTable = []CodeInfo{
 	{CodeContextExhausted, "the conversation does not fit the model's window", false, 422, -32048},
 	{CodeStreamCut, "the provider's stream ended without its end mark, or stood still for too long", true, 502, -32049},
 	{CodeContentFiltered, "the provider's content filter stopped the answer", false, 422, -32050},
+	{CodeCallLost, "the process that made the model call ended before the answer was stored; the call counts", true, 500, -32052},
 	{CodeRecoveryExhausted, "three take-overs brought no progress; the run was ended", false, 500, -32051},
 	{CodeArgumentsInvalid, "the model's arguments do not parse or do not match the tool's schema", false, 422, -32060},
 	{CodeUnknownTool, "the model called a tool that the agent does not have", false, 422, -32061},

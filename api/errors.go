@@ -51,6 +51,7 @@ const (
 	CodeContextExhausted     Code = "context_exhausted"
 	CodeStreamCut            Code = "stream_cut"
 	CodeContentFiltered      Code = "content_filtered"
+	CodeCallLost             Code = "call_lost"
 	CodeRecoveryExhausted    Code = "recovery_exhausted"
 
 	// How a tool call ended without a result of its own.

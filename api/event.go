@@ -30,9 +30,9 @@ const (
 	EventModelCallStarted    EventType = "model_call_started"    // ModelCallStarted
 	EventModelCallFailed     EventType = "model_call_failed"     // ModelCallFailed: this attempt's deltas are void
 	EventModelCallFinished   EventType = "model_call_finished"   // ModelCallFinished
-	EventToolCallApproved    EventType = "tool_call_approved"    // ToolCallApproved
 	EventToolCallStarted     EventType = "tool_call_started"     // ToolCallStarted
 	EventToolCallFinished    EventType = "tool_call_finished"    // ToolCallFinished
+	EventToolCallLost        EventType = "tool_call_lost"        // ToolCallLost: its process ended before its outcome was stored
 	EventToolCallInspected   EventType = "tool_call_inspected"   // ToolCallInspected
 	EventToolOutcomeLate     EventType = "tool_outcome_late"     // ToolCallFinished
 	EventInteractionRequired EventType = "interaction_required"  // InteractionRequired
@@ -77,12 +77,13 @@ type CancelRequested struct {
 
 // TurnEnded is the data of turn_ended.
 type TurnEnded struct {
-	Status       RunStatus `json:"status"`
-	Text         string    `json:"text,omitempty"`
-	Error        *Failure  `json:"error,omitempty"`
-	Usage        Usage     `json:"usage"`
-	ModelCalls   int       `json:"model_calls"`
-	AutoApproved int       `json:"auto_approved,omitempty"`
+	Status RunStatus `json:"status"`
+	// Answer is the number of the model_call_finished event with the run's last text, 0 if there is none.
+	Answer       uint64   `json:"answer,omitempty"`
+	Error        *Failure `json:"error,omitempty"`
+	Usage        Usage    `json:"usage"`
+	ModelCalls   int      `json:"model_calls"`
+	AutoApproved int      `json:"auto_approved,omitempty"`
 }
 
 // ModelCallStarted is the data of model_call_started.
@@ -123,12 +124,16 @@ type RequestCall struct {
 	Arguments string `json:"arguments"`
 	// Code is why the call is not run, "" when it may be.
 	Code Code `json:"code,omitempty"`
+	// ApprovedBy is "policy", "grant" or "never" where no person is asked, "" where one is.
+	ApprovedBy string `json:"approved_by,omitempty"`
 }
 
-// ToolCallApproved is the data of tool_call_approved. By is "policy", "grant" or "person".
-type ToolCallApproved struct {
-	CallID string `json:"call_id"`
-	By     string `json:"by"`
+// ToolCallLost is the data of tool_call_lost. Again is true when the action is repeatable and runs again
+// under the same call ID; otherwise its outcome is unknown until it is settled (RE3).
+type ToolCallLost struct {
+	CallID  string `json:"call_id"`
+	Attempt int    `json:"attempt"`
+	Again   bool   `json:"again,omitempty"`
 }
 
 // ToolCallStarted is the data of tool_call_started: the intent, durable before a side effect's body runs.

@@ -151,6 +151,9 @@ const (
 	OutcomeSucceeded Decision = "succeeded" // unknown outcome: it took effect; Output is its result
 	OutcomeFailed    Decision = "failed"    // unknown outcome: it did not, and will not; Reason says why
 	OutcomeRetry     Decision = "retry"     // unknown outcome: run it again under the same call ID
+
+	// InteractionCancelled is how an interaction is resolved whose turn ended; nobody answers with it.
+	InteractionCancelled Decision = "cancelled"
 )
 
 // Answer resolves an interaction. The same answer again is a no-op; a different one is already_resolved (AP3).

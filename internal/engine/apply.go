@@ -1,0 +1,327 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// Fact is an event with what the store adds.
+type Fact struct {
+	Number uint64
+	Time   time.Time
+	Event  Event
+}
+
+// TransitionError reports an event that cannot follow the state: a fault of ours or a damaged journal.
+type TransitionError struct {
+	Session string
+	Number  uint64
+	Kind    Kind
+	Why     string
+	Trail   string // where the state stood
+}
+
+func (e *TransitionError) Error() string {
+	return fmt.Sprintf("engine: session %s: event %d %s cannot follow: %s (state: %s)", e.Session, e.Number, e.Kind, e.Why, e.Trail)
+}
+
+// Fold applies facts in order to a copy of s.
+func Fold(s *State, facts ...Fact) (*State, error) {
+	c := s.Clone()
+	for _, f := range facts {
+		if err := c.apply(f); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Apply folds one fact into a copy of s.
+func Apply(s *State, f Fact) (*State, error) { return Fold(s, f) }
+
+// apply folds a fact in place. After an error the state is not to be used.
+func (s *State) apply(f Fact) error {
+	illegal := func(format string, args ...any) error {
+		return &TransitionError{Session: s.Session, Number: f.Number, Kind: f.Event.Kind(), Why: fmt.Sprintf(format, args...), Trail: s.trail()}
+	}
+	if f.Number != s.Head+1 {
+		return illegal("its number follows %d, the head is %d", f.Number-1, s.Head)
+	}
+	_, first := f.Event.(SessionCreated)
+	if first != (s.Head == 0) {
+		return illegal("a journal begins with session_created, once")
+	}
+	if s.Deleted {
+		return illegal("the session is deleted")
+	}
+	if err := s.fold(f, illegal); err != nil {
+		return err
+	}
+	s.Head, s.Time = f.Number, f.Time
+	return nil
+}
+
+func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
+	turn := func(run string) (*Turn, error) {
+		if s.Turn == nil || s.Turn.Run != run {
+			return nil, illegal("run %s is not the current one", run)
+		}
+		return s.Turn, nil
+	}
+	call := func(run, id string) (*Turn, *ToolCall, error) {
+		t, err := turn(run)
+		if err != nil {
+			return nil, nil, err
+		}
+		c := t.tool(id)
+		if c == nil {
+			return nil, nil, illegal("call %s is not of the last answer", id)
+		}
+		if c.Status == ToolDone {
+			return nil, nil, illegal("call %s has its result", id)
+		}
+		return t, c, nil
+	}
+	switch e := f.Event.(type) {
+	case SessionCreated:
+		s.Created, s.Secret, s.Owner, s.Workspace, s.Metadata = f.Time, e.Secret, e.Owner, e.Workspace, e.Metadata
+		s.Agent, s.Model, s.AutoApproverContext, s.Compaction = e.Agent, e.Model, e.AutoApproverContext, e.Compaction
+
+	case TurnAccepted:
+		if e.Rules > Rules {
+			return illegal("it was accepted under rules %d, this build knows %d", e.Rules, Rules)
+		}
+		q := Queued{Run: e.Run, Accepted: f.Number, Rules: e.Rules, Model: e.Model, Limits: e.Limits}
+		switch {
+		case !e.Queued && s.Turn != nil:
+			return illegal("run %s is under way", s.Turn.Run)
+		case !e.Queued:
+			s.begin(q)
+		case e.Front:
+			s.Queue = slices.Insert(s.Queue, 0, q)
+		default:
+			s.Queue = append(s.Queue, q)
+		}
+
+	case TurnStarted:
+		if s.Turn != nil || len(s.Queue) == 0 || s.Queue[0].Run != e.Run {
+			return illegal("run %s is not first in the queue of an idle session", e.Run)
+		}
+		q := s.Queue[0]
+		s.Queue = slices.Delete(s.Queue, 0, 1)
+		s.begin(q)
+
+	case CancelRequested:
+		t, err := turn(e.Run)
+		if err != nil {
+			return err
+		}
+		t.Cancel = true
+
+	case TurnEnded:
+		if i := slices.IndexFunc(s.Queue, func(q Queued) bool { return q.Run == e.Run }); i >= 0 {
+			s.Queue = slices.Delete(s.Queue, i, i+1)
+			return nil
+		}
+		t, err := turn(e.Run)
+		if err != nil {
+			return err
+		}
+		if t.open() || t.Call.Running {
+			return illegal("a call of it has no outcome")
+		}
+		s.Turn = nil
+
+	case ModelStarted:
+		t, err := turn(e.Run)
+		if err != nil {
+			return err
+		}
+		if t.Call.Running || t.open() || e.Call != t.Calls+1 || e.Attempt != t.Call.Attempt+1 {
+			return illegal("call %d attempt %d is not due", e.Call, e.Attempt)
+		}
+		t.Call.Attempt, t.Call.Epoch, t.Call.Running, t.Call.Max, t.Call.Closing = e.Attempt, e.Epoch, true, e.Max, e.Closing
+		t.Call.RetryAt = time.Time{}
+
+	case ModelFailed:
+		t, err := turn(e.Run)
+		if err != nil {
+			return err
+		}
+		if !t.Call.Running || e.Attempt != t.Call.Attempt || e.Call != t.Calls+1 {
+			return illegal("call %d attempt %d is not running", e.Call, e.Attempt)
+		}
+		s.charge(t, e.Usage)
+		if e.Lost {
+			t.Calls++
+			t.Call = Call{RetryAt: e.RetryAt}
+			return nil
+		}
+		t.Call.Running = false
+		t.Call.Failures++
+		t.Call.RetryAt = e.RetryAt
+
+	case ModelFinished:
+		t, err := turn(e.Run)
+		if err != nil {
+			return err
+		}
+		if !t.Call.Running || e.Attempt != t.Call.Attempt || e.Call != t.Calls+1 {
+			return illegal("call %d attempt %d is not running", e.Call, e.Attempt)
+		}
+		s.charge(t, e.Usage)
+		t.Calls++
+		t.TakeOvers = 0
+		t.Last = f.Number
+		t.Tools = nil
+		for i, it := range e.Items {
+			switch it.Kind {
+			case ItemText:
+				t.Answer = f.Number
+			case ItemCall:
+				c := ToolCall{ID: it.CallID, Index: i, Status: ToolReady}
+				if known := s.Agent.byModelName(it.Name); known != nil {
+					c.Name, c.Effect = known.Name, known.Effect
+				}
+				if it.Code == "" && it.Approved == "" {
+					c.Status = ToolAsked
+				}
+				if it.Approved == ApprovedByPolicy {
+					t.AutoApproved++
+				}
+				t.Tools = append(t.Tools, c)
+			}
+		}
+		t.Call = Call{Closing: t.Call.Closing}
+
+	case ToolStarted:
+		_, c, err := call(e.Run, e.CallID)
+		if err != nil {
+			return err
+		}
+		if c.Status != ToolReady || e.Attempt != c.Attempt+1 {
+			return illegal("call %s attempt %d is not ready (it is %s)", e.CallID, e.Attempt, c.Status)
+		}
+		c.Status, c.Attempt, c.Epoch = ToolRunning, e.Attempt, e.Epoch
+		c.Inspections, c.Next = 0, time.Time{}
+
+	case ToolFinished:
+		t, c, err := call(e.Run, e.CallID)
+		if err != nil {
+			return err
+		}
+		if e.Code == api.CodeOutcomeUnknown {
+			s.Unsettled = lastN(append(s.Unsettled, UnsettledCall{CallID: c.ID, Tool: c.Name, Run: t.Run, Attempt: c.Attempt, Epoch: c.Epoch}), maxUnsettled)
+		} else if c.Attempt > 0 {
+			t.TakeOvers = 0
+		}
+		c.Status, c.Next = ToolDone, time.Time{}
+
+	case ToolLost:
+		_, c, err := call(e.Run, e.CallID)
+		if err != nil {
+			return err
+		}
+		if c.Status != ToolRunning || e.Attempt != c.Attempt {
+			return illegal("call %s attempt %d is not running", e.CallID, e.Attempt)
+		}
+		c.Status = ToolUnknown
+		if e.Again {
+			c.Status = ToolReady
+		}
+
+	case ToolInspected:
+		_, c, err := call(e.Run, e.CallID)
+		if err != nil {
+			return err
+		}
+		if c.Status != ToolUnknown || e.Attempt != c.Attempt {
+			return illegal("call %s attempt %d is not unknown", e.CallID, e.Attempt)
+		}
+		c.Inspections++
+		c.Next = e.Again
+		if e.Answer == InspectedNotStarted {
+			c.Status = ToolReady
+		}
+
+	case ToolLate:
+		s.Unsettled = slices.DeleteFunc(s.Unsettled, func(u UnsettledCall) bool { return u.CallID == e.CallID })
+
+	case InteractionRequired:
+		_, c, err := call(e.Run, e.CallID)
+		if err != nil {
+			return err
+		}
+		if e.Interaction == api.InteractionUnknownOutcome {
+			c.Status = ToolAsking
+		}
+		s.Interactions = append(s.Interactions, Interaction{ID: e.ID, Number: f.Number, Kind: e.Interaction, CallID: e.CallID})
+
+	case InteractionResolved:
+		in := s.interaction(e.ID)
+		if in == nil {
+			return illegal("interaction %s is not open", e.ID)
+		}
+		t, c, err := call(e.Run, in.CallID)
+		if err != nil {
+			return err
+		}
+		switch e.Decision {
+		case api.AllowSession:
+			if !s.granted(c.Name) {
+				s.Grants = append(s.Grants, api.Grant{Tool: c.Name, Given: f.Time, By: e.By})
+			}
+			c.Status = ToolReady
+		case api.AllowOnce, api.OutcomeRetry:
+			c.Status = ToolReady
+		}
+		t.TakeOvers = 0
+		s.Resolved = lastN(append(s.Resolved, Resolved{ID: e.ID, Answer: answerKey(e.Decision, e.Reason, e.Output)}), maxResolved)
+		s.Interactions = slices.DeleteFunc(s.Interactions, func(i Interaction) bool { return i.ID == e.ID })
+
+	case TakenOver:
+		if s.Turn != nil {
+			s.Turn.TakeOvers++
+		}
+
+	case SessionDeleted:
+		s.Deleted, s.Turn, s.Queue, s.Interactions = true, nil, nil, nil
+
+	default:
+		return illegal("this build does not know the kind")
+	}
+	return nil
+}
+
+func (s *State) begin(q Queued) {
+	s.Turn = &Turn{Run: q.Run, Accepted: q.Accepted, Rules: q.Rules, Model: q.Model, Limits: q.Limits}
+}
+
+func (s *State) charge(t *Turn, u api.Usage) {
+	t.Usage = t.Usage.Add(u)
+	t.Output += int(u.OutputTokens)
+	s.Usage = s.Usage.Add(u)
+}
+
+// trail tells where a state stands, for error messages.
+func (s *State) trail() string {
+	if s.Turn == nil {
+		return fmt.Sprintf("head %d, idle, %d queued", s.Head, len(s.Queue))
+	}
+	t := s.Turn
+	text := fmt.Sprintf("head %d, run %s, calls %d, call %+v, cancel %t", s.Head, t.Run, t.Calls, t.Call, t.Cancel)
+	for _, c := range t.Tools {
+		text += fmt.Sprintf(", %s %s attempt %d", c.ID, c.Status, c.Attempt)
+	}
+	return text
+}
+
+func lastN[T any](s []T, n int) []T {
+	if len(s) > n {
+		return slices.Delete(s, 0, len(s)-n)
+	}
+	return s
+}

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// Env is what a decision may know besides the state.
+type Env struct {
+	// Now is never below the last event's time; Decide raises it where it is.
+	Now time.Time
+	// Jitter in [0,1) spreads retries.
+	Jitter float64
+}
+
+// Command is an input to Decide. The set is closed.
+type Command interface{ command() }
+
+// Create makes a session; it is the only command for a zero state.
+type Create struct{ Event SessionCreated }
+
+// Message is a user's message.
+type Message struct {
+	Text         string
+	SubmissionID string
+	Fingerprint  map[string]string
+	// Model is the turn's own, zero to inherit. ModelMax is the chosen model's own output maximum, 0 if unknown.
+	Model               api.ModelRef
+	ModelMax            int
+	Limits              api.Limits
+	Addendum            string
+	WhenBusy            api.WhenBusy
+	AutoApproverContext *string
+	Compaction          *string
+}
+
+// Answer resolves an interaction.
+type Answer struct {
+	Interaction string
+	Answer      api.Answer
+}
+
+// Cancel ends a run; "" names the current one.
+type Cancel struct{ Run, By, Reason string }
+
+// Delete ends the session.
+type Delete struct{}
+
+// TakeOver begins a new claim over what another one left.
+type TakeOver struct {
+	Epoch         uint64
+	From, Process string
+}
+
+// Begin records the intent of an effect that Pending names.
+type Begin struct {
+	Effect Effect
+	Epoch  uint64
+	Digest string // of a tool call's arguments
+}
+
+// ModelDone is a whole answer. Items of kind call carry what the host found wrong with their arguments.
+type ModelDone struct {
+	Run           string
+	Call, Attempt int
+	Epoch         uint64
+	Items         []Item
+	Stop          string
+	Usage         api.Usage
+}
+
+// ModelError is an attempt without an answer.
+type ModelError struct {
+	Run           string
+	Call, Attempt int
+	Epoch         uint64
+	Code          api.Code
+	Message       string
+	Retryable     bool
+	RetryAfter    time.Duration
+	Usage         api.Usage
+	// Cancelled: the host ended the attempt itself; the call counts.
+	Cancelled bool
+}
+
+// ToolOutcome is what an attempt of a tool came to. Code is "" for a success.
+type ToolOutcome struct {
+	CallID  string
+	Attempt int
+	Epoch   uint64
+	Output  string
+	Code    api.Code
+}
+
+// Overdue closes a cancelled call whose body has not returned within its grace.
+type Overdue struct {
+	CallID  string
+	Attempt int
+	Epoch   uint64
+}
+
+// Inspected is what an inspection found.
+type Inspected struct {
+	CallID  string
+	Attempt int
+	Answer  string // one of the Inspected… values
+	Output  string
+}
+
+// Answers of an inspection. InspectedNone: the tool has no inspection.
+const (
+	InspectedSucceeded  = "succeeded"
+	InspectedFailed     = "failed"
+	InspectedNotStarted = "not_started"
+	InspectedRunning    = "running"
+	InspectedUnknown    = "unknown"
+	InspectedNone       = "none"
+)
+
+func (Create) command()      {}
+func (Message) command()     {}
+func (Answer) command()      {}
+func (Cancel) command()      {}
+func (Delete) command()      {}
+func (TakeOver) command()    {}
+func (Begin) command()       {}
+func (ModelDone) command()   {}
+func (ModelError) command()  {}
+func (ToolOutcome) command() {}
+func (Overdue) command()     {}
+func (Inspected) command()   {}
+
+// Role says what an append needs that carries a command's events.
+type Role int
+
+const (
+	// Input comes from any process and needs the head only.
+	Input Role = iota
+	// Derived is decided by the claim's owner: epoch and head.
+	Derived
+	// Outcome reports what an effect came to: its bare event needs the epoch only.
+	Outcome
+)
+
+// RoleOf returns a command's role.
+func RoleOf(c Command) Role {
+	switch c.(type) {
+	case ModelDone, ModelError, ToolOutcome:
+		return Outcome
+	case TakeOver, Begin, Overdue, Inspected:
+		return Derived
+	}
+	return Input
+}

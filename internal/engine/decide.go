@@ -1,0 +1,282 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// Who let a call pass without a person (Item.Approved).
+const (
+	ApprovedByPolicy  = "policy"  // the agent's rule does not ask for this tool
+	ApprovedByGrant   = "grant"   // a session grant covers it
+	ApprovedByNever   = "never"   // the agent's mode is never
+	ApprovedByBuiltin = "builtin" // a built-in that acts on the session only
+)
+
+// Decide turns a command into events, or refuses it with an *api.Error and changes nothing. No events and
+// no error: the command is settled already (the same answer again, a stale outcome). The returned state
+// is s with the events folded in; s itself is not changed.
+func Decide(s *State, c Command, env Env) ([]Event, *State, error) {
+	d := &decision{s: s.Clone(), env: env}
+	if env.Now.Before(s.Time) {
+		d.env.Now = s.Time
+	}
+	if err := d.decide(c); err != nil {
+		return nil, s, err
+	}
+	if d.err != nil {
+		return nil, s, d.err
+	}
+	return d.out, d.s, nil
+}
+
+// decision collects events; each is folded as it is emitted, so later ones see it.
+type decision struct {
+	s   *State
+	env Env
+	out []Event
+	err error
+}
+
+func (d *decision) emit(e Event) {
+	if d.err != nil {
+		return
+	}
+	if err := d.s.apply(Fact{Number: d.s.Head + 1, Time: d.env.Now, Event: e}); err != nil {
+		d.err = err
+		return
+	}
+	d.out = append(d.out, e)
+}
+
+// next is the number that the next event gets.
+func (d *decision) next() uint64 { return d.s.Head + 1 }
+
+func (d *decision) decide(c Command) error {
+	create, isCreate := c.(Create)
+	if isCreate != (d.s.Head == 0) {
+		return api.Errorf(api.CodeInternal, "session %s: only a new session is created, and only once", d.s.Session)
+	}
+	if d.s.Deleted {
+		return api.Errorf(api.CodeSessionDeleted, "session %s was deleted", d.s.Session)
+	}
+	if isCreate {
+		d.emit(create.Event)
+		return nil
+	}
+	if t := d.s.Turn; t != nil && t.Rules > Rules {
+		return api.Errorf(api.CodeSessionParked, "run %s was accepted under rules %d; this build knows %d: use a newer build", t.Run, t.Rules, Rules)
+	}
+	switch c := c.(type) {
+	case Message:
+		return d.message(c)
+	case Answer:
+		return d.answer(c)
+	case Cancel:
+		return d.cancel(c)
+	case Delete:
+		d.emit(SessionDeleted{})
+		return nil
+	case TakeOver:
+		d.takeOver(c)
+	case Begin:
+		d.begin(c)
+	case ModelDone:
+		d.modelDone(c)
+	case ModelError:
+		d.modelError(c)
+	case ToolOutcome:
+		d.toolOutcome(c)
+	case Overdue:
+		d.overdue(c)
+	case Inspected:
+		d.inspected(c)
+	default:
+		return api.Errorf(api.CodeInternal, "unknown command %T", c)
+	}
+	return nil
+}
+
+// message accepts a message (SE4).
+func (d *decision) message(c Message) error {
+	s := d.s
+	model, err := d.chooseModel(c.Model)
+	if err != nil {
+		return err
+	}
+	limits, err := ResolveLimits(s.Agent.Limits, c.Limits, c.ModelMax)
+	if err != nil {
+		return err
+	}
+	e := TurnAccepted{
+		Run:   fmt.Sprintf("%s-r%d", s.Session, d.next()),
+		Rules: Rules, Text: c.Text, SubmissionID: c.SubmissionID, Fingerprint: c.Fingerprint,
+		Model: model, Limits: limits, Addendum: c.Addendum,
+		AutoApproverContext: c.AutoApproverContext, Compaction: c.Compaction,
+	}
+	if s.Turn != nil {
+		switch c.WhenBusy {
+		case api.BusyReject, "":
+			return api.Errorf(api.CodeSessionBusy, "run %s is under way; wait for its end, cancel it, or send with whenBusy \"queue\" or \"interrupt\"", s.Turn.Run).With("run", s.Turn.Run)
+		case api.BusyQueue:
+		case api.BusyInterrupt:
+			e.Front = true
+		default:
+			return api.Errorf(api.CodeInvalidRequest, "whenBusy is %q; use \"reject\", \"queue\" or \"interrupt\"", c.WhenBusy)
+		}
+		if len(s.Queue) >= api.MaxQueuedTurns {
+			return api.Errorf(api.CodeQueueFull, "%d messages wait already, which is the most; send again when one has run", len(s.Queue))
+		}
+		e.Queued = true
+	}
+	d.emit(e)
+	if e.Front && !s.Turn.Cancel {
+		d.emit(CancelRequested{Run: s.Turn.Run, By: "interrupt"})
+	}
+	d.advance()
+	return nil
+}
+
+func (d *decision) chooseModel(turn api.ModelRef) (api.ModelRef, error) {
+	for _, m := range []api.ModelRef{turn, d.s.Model, d.s.Agent.Model} {
+		if !m.IsZero() {
+			return m, nil
+		}
+	}
+	return api.ModelRef{}, api.Errorf(api.CodeInvalidRequest, "neither the turn, the session nor the agent %q names a model", d.s.Agent.Name)
+}
+
+// cancel records the wish and, where nothing is in flight, ends the run at once (RU5).
+func (d *decision) cancel(c Cancel) error {
+	s := d.s
+	run := c.Run
+	if run == "" {
+		if s.Turn == nil {
+			return nil
+		}
+		run = s.Turn.Run
+	}
+	for _, q := range s.Queue {
+		if q.Run == run {
+			d.emit(TurnEnded{Run: run, Status: api.StatusCancelled})
+			return nil
+		}
+	}
+	if s.Turn == nil || s.Turn.Run != run || s.Turn.Cancel {
+		return nil // ended, or asked for already; whether the run exists is the caller's question
+	}
+	d.emit(CancelRequested{Run: run, By: c.By, Reason: c.Reason})
+	d.advance()
+	return nil
+}
+
+// begin records the intent of an effect, if the state still asks for it.
+func (d *decision) begin(c Begin) {
+	t := d.s.Turn
+	if t == nil || t.Run != c.Effect.Run {
+		return
+	}
+	named := false
+	for _, e := range Pending(d.s) {
+		named = named || e.Key() == c.Effect.Key() && !e.Started
+	}
+	if !named || d.env.Now.Before(c.Effect.NotBefore) {
+		return
+	}
+	switch c.Effect.Kind {
+	case ModelEffect:
+		n := nextCall(t)
+		d.emit(ModelStarted{Run: t.Run, Call: t.Calls + 1, Attempt: t.Call.Attempt + 1, Epoch: c.Epoch, Max: n.max, Closing: n.closing})
+	case ToolEffect:
+		d.emit(ToolStarted{Run: t.Run, CallID: c.Effect.CallID, Attempt: c.Effect.Attempt, Epoch: c.Epoch, Digest: c.Digest})
+	}
+}
+
+// takeOver records the take-over and what it finds unfinished.
+func (d *decision) takeOver(c TakeOver) {
+	d.emit(TakenOver{Epoch: c.Epoch, From: c.From, Process: c.Process})
+	t := d.s.Turn
+	if t == nil {
+		return
+	}
+	if t.Call.Running {
+		// What the lost call produced is unknown; it is charged as if it had used its whole bound (RE7).
+		d.emit(ModelFailed{Run: t.Run, Call: t.Calls + 1, Attempt: t.Call.Attempt, Epoch: t.Call.Epoch, Code: api.CodeCallLost, Lost: true,
+			Message: "the process that made the call ended before its answer was stored", Usage: api.Usage{OutputTokens: int64(t.Call.Max), Estimated: true}})
+	}
+	for i := range t.Tools {
+		if c := &t.Tools[i]; c.Status == ToolRunning {
+			d.emit(ToolLost{Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Again: c.Effect.Repeatable()})
+		}
+	}
+	if t.TakeOvers >= api.MaxTakeOvers && !t.Cancel {
+		d.fail(api.CodeRecoveryExhausted, fmt.Sprintf("%d take-overs in a row brought no progress; the last process to go was %q", t.TakeOvers, c.From), false)
+	}
+	d.advance()
+}
+
+// advance emits what follows from the state without any further input.
+func (d *decision) advance() {
+	for d.err == nil && d.s.Turn != nil {
+		t := d.s.Turn
+		switch {
+		case t.Cancel:
+			d.closeOpen(api.CodeCancelled, "The user cancelled the turn before this action started. It did not run.")
+			if d.s.Turn.inFlight() {
+				return
+			}
+			d.end(api.StatusCancelled, "", "", false)
+		case t.open() || t.Call.Running || t.Call.Attempt > 0:
+			return
+		case nextCall(t).none:
+			d.end(api.StatusLimitReached, "", "", false)
+		default:
+			return
+		}
+	}
+	if d.err == nil && d.s.Turn == nil && len(d.s.Queue) > 0 {
+		d.emit(TurnStarted{Run: d.s.Queue[0].Run})
+	}
+}
+
+// closeOpen gives each call that is not in flight its result, and closes its interaction (RU5).
+func (d *decision) closeOpen(code api.Code, text string) {
+	t := d.s.Turn
+	for _, in := range append([]Interaction(nil), d.s.Interactions...) {
+		d.emit(InteractionResolved{Run: t.Run, ID: in.ID, Decision: api.InteractionCancelled})
+	}
+	for i := range t.Tools {
+		switch c := t.Tools[i]; c.Status {
+		case ToolAsked, ToolReady:
+			if c.Attempt > 0 && c.Status == ToolReady {
+				text = textInterrupted
+			}
+			d.emit(ToolFinished{Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Output: text, Code: code})
+		case ToolUnknown, ToolAsking:
+			d.emit(ToolFinished{Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Output: textUnknown, Code: api.CodeOutcomeUnknown})
+		}
+	}
+}
+
+// fail ends the run as failed, closing what is open first.
+func (d *decision) fail(code api.Code, message string, retryable bool) {
+	d.closeOpen(code, "The run failed before this action started. It did not run.")
+	d.end(api.StatusFailed, code, message, retryable)
+}
+
+func (d *decision) end(status api.RunStatus, code api.Code, message string, retryable bool) {
+	t := d.s.Turn
+	if t == nil || d.err != nil {
+		return
+	}
+	d.emit(TurnEnded{Run: t.Run, Status: status, Code: code, Message: message, Retryable: retryable, Answer: t.Answer,
+		Usage: t.Usage, Calls: t.Calls, AutoApproved: t.AutoApproved})
+}
+
+// retryDelay is exponential with jitter, from half a second to a minute (LI5).
+func retryDelay(failures int, jitter float64) time.Duration {
+	d := 500 * time.Millisecond << min(failures-1, 7)
+	return time.Duration(float64(min(d, time.Minute)) * (0.5 + jitter/2))
+}

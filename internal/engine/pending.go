@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// EffectKind is the kind of an effect.
+type EffectKind string
+
+const (
+	ModelEffect   EffectKind = "model"   // Begin first, then call the model
+	ToolEffect    EffectKind = "tool"    // Begin first, then run the body
+	InspectEffect EffectKind = "inspect" // repeatable: no intent
+)
+
+// Effect is something that has to happen in the world. A running one is named for as long as its outcome
+// is wanted: a host cancels a running effect that Pending does not name any more.
+type Effect struct {
+	Kind      EffectKind
+	Run       string
+	Call      int // model: number in the turn
+	CallID    string
+	Attempt   int
+	Started   bool   // its intent is recorded
+	Epoch     uint64 // of the intent
+	NotBefore time.Time
+	// Repeatable effects may start before their intent is durable.
+	Repeatable bool
+}
+
+// Key identifies an attempt of an effect.
+func (e Effect) Key() string {
+	if e.Kind == ModelEffect {
+		return fmt.Sprintf("model/%s/%d/%d", e.Run, e.Call, e.Attempt)
+	}
+	return fmt.Sprintf("%s/%s/%d", e.Kind, e.CallID, e.Attempt)
+}
+
+// Pending selects the effects that a state asks for, in the order in which they should start.
+func Pending(s *State) []Effect {
+	t := s.Turn
+	if t == nil || t.Cancel {
+		return nil
+	}
+	var out []Effect
+	for i := range t.Tools {
+		c := &t.Tools[i]
+		switch c.Status {
+		case ToolReady:
+			out = append(out, Effect{Kind: ToolEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt + 1, Repeatable: c.Effect.Repeatable()})
+		case ToolRunning:
+			out = append(out, Effect{Kind: ToolEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Started: true, Epoch: c.Epoch, Repeatable: c.Effect.Repeatable()})
+		case ToolUnknown:
+			out = append(out, Effect{Kind: InspectEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt, NotBefore: c.Next, Repeatable: true})
+		}
+	}
+	if t.open() {
+		return out
+	}
+	e := Effect{Kind: ModelEffect, Run: t.Run, Call: t.Calls + 1, Attempt: t.Call.Attempt + 1, NotBefore: t.Call.RetryAt, Repeatable: true}
+	if t.Call.Running {
+		e.Attempt, e.Started, e.Epoch, e.NotBefore = t.Call.Attempt, true, t.Call.Epoch, time.Time{}
+	}
+	return append(out, e)
+}
+
+// Due says when the session next needs a process: the zero time for never by itself, otherwise the
+// earliest time at which something can start or goes on.
+func Due(s *State) time.Time {
+	var due time.Time
+	at := func(t time.Time) {
+		if t.Before(s.Time) {
+			t = s.Time
+		}
+		if due.IsZero() || t.Before(due) {
+			due = t
+		}
+	}
+	if s.Turn != nil && s.Turn.Cancel || s.Turn == nil && len(s.Queue) > 0 {
+		at(s.Time)
+	}
+	for _, e := range Pending(s) {
+		at(e.NotBefore)
+	}
+	return due
+}
+
+// Activity of an index row.
+const (
+	ActivityIdle    = "idle"
+	ActivityActive  = "active"
+	ActivityWaiting = "waiting"
+)
+
+// Activity says whether the session is idle, needs a process, or waits for a person or a time.
+func Activity(s *State) string {
+	due := Due(s)
+	switch {
+	case s.Turn == nil && len(s.Queue) == 0:
+		return ActivityIdle
+	case due.IsZero() || due.After(s.Time):
+		return ActivityWaiting
+	}
+	return ActivityActive
+}
+
+// Needs lists what a process must have to go on with the session, sorted.
+func Needs(s *State) []string {
+	if s.Turn == nil {
+		return nil
+	}
+	return []string{NeedAgent(s.Agent.Digest), NeedProvider(s.Turn.Model.Provider), NeedRules(s.Turn.Rules)}
+}
+
+// NeedAgent is the need of a registered agent with its tools bound; NeedProvider that of a provider with its credential.
+func NeedAgent(digest string) string  { return "agent:" + digest }
+func NeedProvider(name string) string { return "provider:" + name }
+
+// NeedRules is the need of a build that knows the rules.
+func NeedRules(n int) string { return fmt.Sprintf("rules:%d", n) }
+
+// Waiting reports whether the current turn waits for people only.
+func Waiting(s *State) bool { return s.Turn != nil && Due(s).IsZero() }
+
+// Timers lists what will happen by itself later than the last event.
+func Timers(s *State) []api.Timer {
+	var out []api.Timer
+	for _, e := range Pending(s) {
+		if !e.Started && e.NotBefore.After(s.Time) {
+			kind := "retry"
+			if e.Kind == InspectEffect {
+				kind = "inspect"
+			}
+			out = append(out, api.Timer{Kind: kind, Run: e.Run, At: e.NotBefore})
+		}
+	}
+	return out
+}

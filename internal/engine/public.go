@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"encoding/json"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// Public maps a stored fact to its public event. Each fact has one; private parts are withheld.
+func Public(f Fact) (api.Event, error) {
+	typ, data := public(f.Event)
+	e := api.Event{Number: f.Number, Type: typ, Time: f.Time, Run: f.Event.run()}
+	if data != nil {
+		raw, err := marshal(data)
+		if err != nil {
+			return api.Event{}, err
+		}
+		e.Data = json.RawMessage(raw)
+	}
+	return e, nil
+}
+
+func public(e Event) (api.EventType, any) {
+	switch e := e.(type) {
+	case SessionCreated:
+		return api.EventSessionCreated, api.SessionCreated{Agent: e.Agent.Name, Digest: e.Agent.Digest, Workspace: e.Workspace, Owner: e.Owner, Metadata: e.Metadata}
+	case TurnAccepted:
+		return api.EventTurnAccepted, api.TurnAccepted{Text: e.Text, Queued: e.Queued, SubmissionID: e.SubmissionID, Model: e.Model}
+	case TurnStarted:
+		return api.EventTurnStarted, nil
+	case CancelRequested:
+		return api.EventCancelRequested, api.CancelRequested{By: e.By, Reason: e.Reason}
+	case TurnEnded:
+		return api.EventTurnEnded, api.TurnEnded{Status: e.Status, Answer: e.Answer, Error: e.Failure(), Usage: e.Usage, ModelCalls: e.Calls, AutoApproved: e.AutoApproved}
+	case ModelStarted:
+		return api.EventModelCallStarted, api.ModelCallStarted{Call: e.Call, Attempt: e.Attempt, Epoch: e.Epoch, MaxOutputTokens: e.Max, Closing: e.Closing}
+	case ModelFailed:
+		return api.EventModelCallFailed, api.ModelCallFailed{Call: e.Call, Attempt: e.Attempt, Code: e.Code, Message: e.Message, RetryAt: e.RetryAt, Usage: e.Usage}
+	case ModelFinished:
+		out := api.ModelCallFinished{Call: e.Call, Attempt: e.Attempt, Stop: e.Stop, Usage: e.Usage, Text: e.Text()}
+		for _, it := range e.Items {
+			if it.Kind == ItemCall {
+				out.Calls = append(out.Calls, api.RequestCall{CallID: it.CallID, Name: it.Name, Arguments: it.Arguments, Code: it.Code, ApprovedBy: it.Approved})
+			}
+		}
+		return api.EventModelCallFinished, out
+	case ToolStarted:
+		return api.EventToolCallStarted, api.ToolCallStarted{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch}
+	case ToolFinished:
+		return api.EventToolCallFinished, api.ToolCallFinished{CallID: e.CallID, Attempt: e.Attempt, Output: e.Output, Code: e.Code}
+	case ToolLost:
+		return api.EventToolCallLost, api.ToolCallLost{CallID: e.CallID, Attempt: e.Attempt, Again: e.Again}
+	case ToolInspected:
+		return api.EventToolCallInspected, api.ToolCallInspected{CallID: e.CallID, Attempt: e.Attempt, Answer: e.Answer, Again: e.Again}
+	case ToolLate:
+		return api.EventToolOutcomeLate, api.ToolCallFinished{CallID: e.CallID, Attempt: e.Attempt, Output: e.Output, Code: e.Code}
+	case InteractionRequired:
+		return api.EventInteractionRequired, api.InteractionRequired{ID: e.ID, Kind: e.Interaction, Call: e.call()}
+	case InteractionResolved:
+		return api.EventInteractionResolved, api.InteractionResolved{ID: e.ID, Decision: e.Decision, By: e.By, Reason: e.Reason}
+	case TakenOver:
+		return api.EventSessionTakenOver, api.SessionTakenOver{Epoch: e.Epoch, From: e.From, Process: e.Process}
+	case SessionDeleted:
+		return api.EventSessionDeleted, nil
+	}
+	return "", nil
+}
+
+// Failure is why the run failed, nil if it did not.
+func (e TurnEnded) Failure() *api.Failure {
+	if e.Code == "" {
+		return nil
+	}
+	return &api.Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable}
+}
+
+// Text is the answer's text.
+func (e ModelFinished) Text() string {
+	text := ""
+	for _, it := range e.Items {
+		if it.Kind == ItemText {
+			text += it.Text
+		}
+	}
+	return text
+}
+
+func (e InteractionRequired) call() *api.InteractionCall {
+	return &api.InteractionCall{CallID: e.CallID, Name: e.Name, Arguments: e.Arguments, Attempt: e.Attempt}
+}
+
+// PublicInteraction is the public form of an open interaction.
+func PublicInteraction(f Fact) (api.Interaction, bool) {
+	e, ok := f.Event.(InteractionRequired)
+	if !ok {
+		return api.Interaction{}, false
+	}
+	return api.Interaction{ID: e.ID, Kind: e.Interaction, Run: e.Run, Call: e.call(), Asked: f.Time}, true
+}
+
+// History is the public form of a conversation entry.
+func (e Entry) History() api.HistoryItem {
+	h := api.HistoryItem{Type: string(e.Kind), Event: e.Number, Run: e.Run, Time: e.Time, CallID: e.CallID, Name: e.Name, Arguments: e.Arguments, Code: e.Code}
+	if e.Kind == EntryResult {
+		h.Output = e.Text
+	} else {
+		h.Text = e.Text
+	}
+	return h
+}

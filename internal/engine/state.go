@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// State is a session's control state: a pure function of its journal.
+type State struct {
+	Session string    `json:"session"`
+	Head    uint64    `json:"head"` // number of the last event folded
+	Time    time.Time `json:"time"` // of that event
+	Created time.Time `json:"created"`
+	Deleted bool      `json:"deleted,omitempty"`
+
+	Secret              []byte            `json:"secret,omitempty"`
+	Owner               string            `json:"owner,omitempty"`
+	Workspace           string            `json:"workspace,omitempty"`
+	Metadata            map[string]string `json:"metadata,omitempty"`
+	Agent               Agent             `json:"agent"`
+	Model               api.ModelRef      `json:"model,omitzero"`
+	AutoApproverContext *string           `json:"reviewer,omitempty"`
+	Compaction          *string           `json:"compaction,omitempty"`
+
+	Turn  *Turn    `json:"turn,omitempty"`  // the current one
+	Queue []Queued `json:"queue,omitempty"` // those that wait, in order
+
+	Interactions []Interaction   `json:"interactions,omitempty"` // open, oldest first
+	Resolved     []Resolved      `json:"resolved,omitempty"`     // the newest ones
+	Grants       []api.Grant     `json:"grants,omitempty"`
+	Unsettled    []UnsettledCall `json:"unsettled,omitempty"` // closed as "outcome unknown"; the newest ones
+	Usage        api.Usage       `json:"usage"`
+}
+
+// Bounds of what a state remembers beyond the current turn.
+const (
+	maxResolved  = 32
+	maxUnsettled = 16
+)
+
+// Turn is the current turn.
+type Turn struct {
+	Run      string       `json:"run"`
+	Accepted uint64       `json:"accepted"`
+	Rules    int          `json:"rules"`
+	Model    api.ModelRef `json:"model"`
+	Limits   Limits       `json:"limits"`
+
+	Cancel       bool      `json:"cancel,omitempty"`
+	Calls        int       `json:"calls,omitempty"`    // calls made: answered or lost
+	Output       int       `json:"output,omitempty"`   // output tokens charged
+	Usage        api.Usage `json:"usage"`              // of the turn
+	Answer       uint64    `json:"answer,omitempty"`   // event of the last text
+	AutoApproved int       `json:"approved,omitempty"` // calls approved by policy
+	TakeOvers    int       `json:"takeovers,omitempty"`
+
+	Call  Call       `json:"call"`
+	Tools []ToolCall `json:"tools,omitempty"` // of the last answer, in call order
+	Last  uint64     `json:"last,omitempty"`  // event of the last answer
+}
+
+// Call is the model call under way or due.
+type Call struct {
+	Attempt  int       `json:"attempt,omitempty"` // attempts begun for this call
+	Epoch    uint64    `json:"epoch,omitempty"`   // of the running attempt
+	Running  bool      `json:"running,omitempty"`
+	Max      int       `json:"max,omitempty"` // output bound of the running attempt
+	Closing  bool      `json:"closing,omitempty"`
+	Failures int       `json:"failures,omitempty"` // provider failures of this call
+	RetryAt  time.Time `json:"retry_at,omitzero"`
+}
+
+// ToolStatus is where a tool call stands.
+type ToolStatus string
+
+const (
+	ToolAsked   ToolStatus = "asked"   // an approval is open
+	ToolReady   ToolStatus = "ready"   // may start
+	ToolRunning ToolStatus = "running" // started, no outcome
+	ToolUnknown ToolStatus = "unknown" // started by a claim that is gone: to be inspected
+	ToolAsking  ToolStatus = "asking"  // a person is asked what became of it
+	ToolDone    ToolStatus = "done"
+)
+
+// ToolCall is one call of the last answer.
+type ToolCall struct {
+	ID          string     `json:"id"`
+	Index       int        `json:"index"` // of the item in the answer
+	Name        string     `json:"name"`  // catalogue name, "" if refused as unknown
+	Effect      api.Effect `json:"effect,omitempty"`
+	Status      ToolStatus `json:"status"`
+	Attempt     int        `json:"attempt,omitempty"` // of the newest start
+	Epoch       uint64     `json:"epoch,omitempty"`
+	Inspections int        `json:"inspections,omitempty"`
+	Next        time.Time  `json:"next,omitzero"` // when to inspect again
+}
+
+// Queued is a turn that waits.
+type Queued struct {
+	Run      string       `json:"run"`
+	Accepted uint64       `json:"accepted"`
+	Rules    int          `json:"rules"`
+	Model    api.ModelRef `json:"model"`
+	Limits   Limits       `json:"limits"`
+}
+
+// Interaction is an open one. Its body stands in the event of its number.
+type Interaction struct {
+	ID     string              `json:"id"`
+	Number uint64              `json:"number"`
+	Kind   api.InteractionKind `json:"kind"`
+	CallID string              `json:"call_id"`
+}
+
+// Resolved remembers an answer, to tell a repeat from a conflict.
+type Resolved struct {
+	ID     string `json:"id"`
+	Answer string `json:"answer"` // see answerKey
+}
+
+// UnsettledCall is a call that was closed without knowing its outcome.
+type UnsettledCall struct {
+	CallID  string `json:"call_id"`
+	Tool    string `json:"tool"`
+	Run     string `json:"run"`
+	Attempt int    `json:"attempt"`
+	Epoch   uint64 `json:"epoch"`
+}
+
+// Clone returns a state that shares nothing that Apply changes.
+func (s *State) Clone() *State {
+	c := *s
+	if s.Turn != nil {
+		t := *s.Turn
+		t.Tools = slices.Clone(t.Tools)
+		c.Turn = &t
+	}
+	c.Queue = slices.Clone(s.Queue)
+	c.Interactions = slices.Clone(s.Interactions)
+	c.Resolved = slices.Clone(s.Resolved)
+	c.Grants = slices.Clone(s.Grants)
+	c.Unsettled = slices.Clone(s.Unsettled)
+	return &c
+}
+
+func (t *Turn) tool(id string) *ToolCall {
+	for i := range t.Tools {
+		if t.Tools[i].ID == id {
+			return &t.Tools[i]
+		}
+	}
+	return nil
+}
+
+// open reports whether a tool call of the last answer has no result yet.
+func (t *Turn) open() bool {
+	for i := range t.Tools {
+		if t.Tools[i].Status != ToolDone {
+			return true
+		}
+	}
+	return false
+}
+
+// inFlight reports whether an effect has started and has no outcome.
+func (t *Turn) inFlight() bool {
+	if t.Call.Running {
+		return true
+	}
+	for i := range t.Tools {
+		if t.Tools[i].Status == ToolRunning {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) interaction(id string) *Interaction {
+	for i := range s.Interactions {
+		if s.Interactions[i].ID == id {
+			return &s.Interactions[i]
+		}
+	}
+	return nil
+}
+
+func (s *State) granted(tool string) bool {
+	return slices.ContainsFunc(s.Grants, func(g api.Grant) bool { return g.Tool == tool })
+}
+
+func (a *Agent) byModelName(name string) *Tool {
+	for i := range a.Tools {
+		if a.Tools[i].ModelName == name {
+			return &a.Tools[i]
+		}
+	}
+	return nil
+}
