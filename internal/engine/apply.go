@@ -144,7 +144,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 			return illegal("call %d attempt %d is not due", e.Call, e.Attempt)
 		}
 		t.Call.Attempt, t.Call.Epoch, t.Call.Running, t.Call.Max, t.Call.Closing = e.Attempt, e.Epoch, true, e.Max, e.Closing
-		t.Call.RetryAt = time.Time{}
+		t.Call.RetryAt, t.Stop = time.Time{}, ""
 
 	case ModelFailed:
 		t, err := turn(e.Run)
@@ -163,6 +163,9 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		t.Call.Running = false
 		t.Call.Failures++
 		t.Call.RetryAt = e.RetryAt
+		if e.Final {
+			t.Call.Failure = &Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable}
+		}
 
 	case ModelFinished:
 		t, err := turn(e.Run)
@@ -175,7 +178,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		s.charge(t, e.Usage)
 		t.Calls++
 		t.TakeOvers = 0
-		t.Last = f.Number
+		t.Last, t.Stop = f.Number, e.Stop
 		t.Tools = nil
 		for i, it := range e.Items {
 			switch it.Kind {
@@ -186,7 +189,10 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 				if known := s.Agent.byModelName(it.Name); known != nil {
 					c.Name, c.Effect = known.Name, known.Effect
 				}
-				if it.Code == "" && it.Approved == "" {
+				switch {
+				case it.Code != "":
+					c.Status = ToolDone
+				case it.Approved == "":
 					c.Status = ToolAsked
 				}
 				if it.Approved == ApprovedByPolicy {

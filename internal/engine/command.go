@@ -53,6 +53,9 @@ type TakeOver struct {
 	From, Process string
 }
 
+// Advance derives what the state alone asks for: what a bare outcome left undone.
+type Advance struct{}
+
 // Begin records the intent of an effect that Pending names.
 type Begin struct {
 	Effect Effect
@@ -124,6 +127,7 @@ func (Answer) command()      {}
 func (Cancel) command()      {}
 func (Delete) command()      {}
 func (TakeOver) command()    {}
+func (Advance) command()     {}
 func (Begin) command()       {}
 func (ModelDone) command()   {}
 func (ModelError) command()  {}
@@ -148,7 +152,7 @@ func RoleOf(c Command) Role {
 	switch c.(type) {
 	case ModelDone, ModelError, ToolOutcome:
 		return Outcome
-	case TakeOver, Begin, Overdue, Inspected:
+	case TakeOver, Advance, Begin, Overdue, Inspected:
 		return Derived
 	}
 	return Input

@@ -44,11 +44,29 @@ func (d *decision) emit(e Event) {
 	if d.err != nil {
 		return
 	}
+	switch v := e.(type) { // a reader of one event should not have to look up which tool it is about
+	case ToolStarted:
+		v.Name = d.toolName(v.CallID)
+		e = v
+	case ToolFinished:
+		v.Name = d.toolName(v.CallID)
+		e = v
+	}
 	if err := d.s.apply(Fact{Number: d.s.Head + 1, Time: d.env.Now, Event: e}); err != nil {
 		d.err = err
 		return
 	}
 	d.out = append(d.out, e)
+}
+
+func (d *decision) toolName(callID string) string {
+	if d.s.Turn == nil {
+		return ""
+	}
+	if c := d.s.Turn.tool(callID); c != nil {
+		return c.Name
+	}
+	return ""
 }
 
 // next is the number that the next event gets.
@@ -81,6 +99,8 @@ func (d *decision) decide(c Command) error {
 		return nil
 	case TakeOver:
 		d.takeOver(c)
+	case Advance:
+		d.advance()
 	case Begin:
 		d.begin(c)
 	case ModelDone:
@@ -217,23 +237,30 @@ func (d *decision) takeOver(c TakeOver) {
 	d.advance()
 }
 
-// advance emits what follows from the state without any further input.
+// advance emits what follows from the state alone. It asks nothing but the state, so that what a bare
+// outcome leaves undone is done by whoever folds it next.
 func (d *decision) advance() {
-	for d.err == nil && d.s.Turn != nil {
-		t := d.s.Turn
+	if t := d.s.Turn; t != nil && d.err == nil {
 		switch {
 		case t.Cancel:
 			d.closeOpen(api.CodeCancelled, "The user cancelled the turn before this action started. It did not run.")
-			if d.s.Turn.inFlight() {
-				return
+			if !t.inFlight() {
+				d.end(api.StatusCancelled, "", "", false)
 			}
-			d.end(api.StatusCancelled, "", "", false)
-		case t.open() || t.Call.Running || t.Call.Attempt > 0:
-			return
-		case nextCall(t).none:
+		case t.open():
+			for _, c := range append([]ToolCall(nil), t.Tools...) {
+				if c.Status == ToolAsked && !d.s.asked(c.ID) {
+					d.ask(c.ID, api.InteractionApproval, "")
+				}
+			}
+		case t.Call.Running:
+		case t.Call.Failure != nil:
+			d.fail(t.Call.Failure.Code, t.Call.Failure.Message, t.Call.Failure.Retryable)
+		case t.Stop != "":
+			d.conclude()
+		}
+		if d.s.Turn != nil && d.err == nil && !t.Cancel && !t.open() && !t.Call.Running && nextCall(t).none {
 			d.end(api.StatusLimitReached, "", "", false)
-		default:
-			return
 		}
 	}
 	if d.err == nil && d.s.Turn == nil && len(d.s.Queue) > 0 {

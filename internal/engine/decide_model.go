@@ -27,47 +27,53 @@ func (d *decision) modelDone(c ModelDone) {
 		return
 	}
 	t := d.s.Turn
-	closing, first := t.Call.Closing, c.Call == 1
 	e := ModelFinished{Run: c.Run, Call: c.Call, Attempt: c.Attempt, Epoch: c.Epoch, Stop: c.Stop, Usage: c.Usage}
 	n := 0
 	for _, it := range c.Items {
 		if it.Kind == ItemCall {
 			n++
 			it.CallID = fmt.Sprintf("%s-c%d-%d", d.s.Session, d.next(), n)
-			d.judge(&it, c.Stop, closing)
+			d.judge(&it, c.Stop, t.Call.Closing)
 		}
 		e.Items = append(e.Items, it)
 	}
 	d.emit(e)
-	if d.err != nil {
+	if d.err != nil || t.Cancel {
+		d.advance()
 		return
 	}
-	for i := range e.Items {
-		it := &e.Items[i]
-		switch {
-		case it.Kind != ItemCall:
-		case it.Code != "":
-			d.emit(ToolFinished{Run: c.Run, CallID: it.CallID, Output: it.Message, Code: it.Code})
-		case it.Approved == "" && !t.Cancel:
-			d.emit(InteractionRequired{Run: c.Run, ID: fmt.Sprintf("%s-i%d", d.s.Session, d.next()), Interaction: api.InteractionApproval,
-				CallID: it.CallID, Name: d.s.Turn.tool(it.CallID).Name, Arguments: it.Arguments})
+	for _, it := range e.Items {
+		if it.Kind == ItemCall && it.Code == "" && it.Approved == "" {
+			d.ask(it.CallID, api.InteractionApproval, it.Arguments)
 		}
 	}
-	switch {
-	case t.Cancel:
-	case c.Stop == StopFiltered && n == 0:
-		d.end(api.StatusFailed, api.CodeContentFiltered, "the provider's content filter stopped the answer", false)
-	case closing && first && c.Stop != StopOutputLimit:
-		d.end(api.StatusCompleted, "", "", false)
-	case closing:
-		d.end(api.StatusLimitReached, "", "", false)
-	case n == 0 && c.Stop == StopOutputLimit:
-		// The answer is there, but cut: told as such.
-		d.end(api.StatusLimitReached, "", "", false)
-	case n == 0:
-		d.end(api.StatusCompleted, "", "", false)
-	}
 	d.advance()
+}
+
+// ask opens an interaction about a call. A reader copes without the arguments: they stand in the answer.
+func (d *decision) ask(callID string, kind api.InteractionKind, arguments string) {
+	c := d.s.Turn.tool(callID)
+	d.emit(InteractionRequired{Run: d.s.Turn.Run, ID: fmt.Sprintf("%s-i%d", d.s.Session, d.next()), Interaction: kind,
+		CallID: callID, Name: c.Name, Arguments: arguments, Attempt: c.Attempt})
+}
+
+// conclude ends the run if its last answer was the last word.
+func (d *decision) conclude() {
+	t := d.s.Turn
+	status := api.StatusCompleted
+	switch {
+	case t.Stop == StopFiltered && len(t.Tools) == 0:
+		d.end(api.StatusFailed, api.CodeContentFiltered, "the provider's content filter stopped the answer", false)
+		return
+	case t.Call.Closing && (t.Calls > 1 || t.Stop == StopOutputLimit):
+		status = api.StatusLimitReached
+	case t.Call.Closing:
+	case len(t.Tools) > 0:
+		return
+	case t.Stop == StopOutputLimit:
+		status = api.StatusLimitReached // the answer is there, but cut: told as such
+	}
+	d.end(status, "", "", false)
 }
 
 // judge decides whether a call may run and who has to agree (AP2, RU8).
@@ -106,27 +112,16 @@ func (d *decision) modelError(c ModelError) {
 	t := d.s.Turn
 	e := ModelFailed{Run: c.Run, Call: c.Call, Attempt: c.Attempt, Epoch: c.Epoch, Code: c.Code, Message: c.Message, Usage: c.Usage, Lost: c.Cancelled}
 	failures := t.Call.Failures + 1
-	retry := c.Retryable && !t.Cancel && failures < api.MaxModelAttempts
 	switch {
-	case c.Cancelled:
-	case retry:
+	case c.Cancelled || t.Cancel:
+	case c.Retryable && failures < api.MaxModelAttempts:
 		e.RetryAt = d.env.Now.Add(max(c.RetryAfter, retryDelay(failures, d.env.Jitter))).Truncate(time.Millisecond)
+	default:
+		e.Final, e.Retryable = true, c.Retryable
+		if c.Retryable {
+			e.Message = fmt.Sprintf("%d attempts failed; the last: %s", failures, c.Message)
+		}
 	}
 	d.emit(e)
-	if d.err != nil {
-		return
-	}
-	switch {
-	case t.Cancel || c.Cancelled:
-	case !retry:
-		message := c.Message
-		if c.Retryable {
-			message = fmt.Sprintf("%d attempts failed; the last: %s", failures, message)
-		}
-		d.fail(c.Code, message, c.Retryable)
-	case nextCall(t).none:
-		// What the failed attempts cost has used up the turn's budget.
-		d.end(api.StatusLimitReached, "", "", false)
-	}
 	d.advance()
 }

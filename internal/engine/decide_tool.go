@@ -117,8 +117,7 @@ func (d *decision) unknown(callID string) {
 		d.emit(ToolFinished{Run: t.Run, CallID: callID, Attempt: c.Attempt, Output: textUnknown, Code: api.CodeOutcomeUnknown})
 		return
 	}
-	d.emit(InteractionRequired{Run: t.Run, ID: fmt.Sprintf("%s-i%d", d.s.Session, d.next()), Interaction: api.InteractionUnknownOutcome,
-		CallID: callID, Name: c.Name, Attempt: c.Attempt})
+	d.ask(callID, api.InteractionUnknownOutcome, "")
 }
 
 // answer resolves an interaction (AP3).

@@ -127,7 +127,10 @@ type ModelFailed struct {
 	Message string    `json:"message,omitempty"`
 	RetryAt time.Time `json:"retry_at,omitzero"`
 	Lost    bool      `json:"lost,omitempty"`
-	Usage   api.Usage `json:"usage,omitzero"`
+	// Final: no further attempt is made, the run fails. Retryable is what a caller is told then.
+	Final     bool      `json:"final,omitempty"`
+	Retryable bool      `json:"retryable,omitempty"`
+	Usage     api.Usage `json:"usage,omitzero"`
 }
 
 // ModelFinished records a whole answer.
@@ -149,7 +152,8 @@ type Item struct {
 	Name      string `json:"name,omitempty"` // as the model gave it
 	Arguments string `json:"arguments,omitempty"`
 	Private   []byte `json:"private,omitempty"`
-	// Code and Message say why a call is refused; Approved says who let it pass without a person.
+	// Code and Message say why a call is refused: they are its result. Approved says who let it pass
+	// without a person.
 	Code     api.Code `json:"code,omitempty"`
 	Message  string   `json:"message,omitempty"`
 	Approved string   `json:"approved,omitempty"`
@@ -166,6 +170,7 @@ const (
 type ToolStarted struct {
 	Run     string `json:"run"`
 	CallID  string `json:"call_id"`
+	Name    string `json:"name"`
 	Attempt int    `json:"attempt"`
 	Epoch   uint64 `json:"epoch"`
 	Digest  string `json:"digest,omitempty"` // of the effective arguments
@@ -175,6 +180,7 @@ type ToolStarted struct {
 type ToolFinished struct {
 	Run     string   `json:"run"`
 	CallID  string   `json:"call_id"`
+	Name    string   `json:"name,omitempty"`
 	Attempt int      `json:"attempt,omitempty"`
 	Output  string   `json:"output"`
 	Code    api.Code `json:"code,omitempty"`
@@ -272,4 +278,3 @@ func (e InteractionRequired) run() string { return e.Run }
 func (e InteractionResolved) run() string { return e.Run }
 func (TakenOver) run() string             { return "" }
 func (SessionDeleted) run() string        { return "" }
-

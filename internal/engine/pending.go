@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -57,7 +58,7 @@ func Pending(s *State) []Effect {
 			out = append(out, Effect{Kind: InspectEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt, NotBefore: c.Next, Repeatable: true})
 		}
 	}
-	if t.open() {
+	if t.open() || Underived(s) {
 		return out
 	}
 	e := Effect{Kind: ModelEffect, Run: t.Run, Call: t.Calls + 1, Attempt: t.Call.Attempt + 1, NotBefore: t.Call.RetryAt, Repeatable: true}
@@ -65,6 +66,26 @@ func Pending(s *State) []Effect {
 		e.Attempt, e.Started, e.Epoch, e.NotBefore = t.Call.Attempt, true, t.Call.Epoch, time.Time{}
 	}
 	return append(out, e)
+}
+
+// Underived reports whether [Advance] would derive events from the state: a bare outcome came in and
+// nobody has drawn its consequences yet.
+func Underived(s *State) bool {
+	t := s.Turn
+	switch {
+	case s.Deleted:
+		return false
+	case t == nil:
+		return len(s.Queue) > 0
+	case t.Cancel:
+		return !t.inFlight() || len(s.Interactions) > 0 ||
+			slices.ContainsFunc(t.Tools, func(c ToolCall) bool { return c.Status != ToolDone && c.Status != ToolRunning })
+	case t.open():
+		return slices.ContainsFunc(t.Tools, func(c ToolCall) bool { return c.Status == ToolAsked && !s.asked(c.ID) })
+	case t.Call.Running:
+		return false
+	}
+	return t.Call.Failure != nil || nextCall(t).none || t.Stop != "" && (len(t.Tools) == 0 || t.Call.Closing)
 }
 
 // Due says when the session next needs a process: the zero time for never by itself, otherwise the
@@ -79,7 +100,7 @@ func Due(s *State) time.Time {
 			due = t
 		}
 	}
-	if s.Turn != nil && s.Turn.Cancel || s.Turn == nil && len(s.Queue) > 0 {
+	if Underived(s) || s.Turn != nil && s.Turn.Cancel {
 		at(s.Time)
 	}
 	for _, e := range Pending(s) {

@@ -45,9 +45,9 @@ func public(e Event) (api.EventType, any) {
 		}
 		return api.EventModelCallFinished, out
 	case ToolStarted:
-		return api.EventToolCallStarted, api.ToolCallStarted{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch}
+		return api.EventToolCallStarted, api.ToolCallStarted{CallID: e.CallID, Name: e.Name, Attempt: e.Attempt, Epoch: e.Epoch}
 	case ToolFinished:
-		return api.EventToolCallFinished, api.ToolCallFinished{CallID: e.CallID, Attempt: e.Attempt, Output: e.Output, Code: e.Code}
+		return api.EventToolCallFinished, api.ToolCallFinished{CallID: e.CallID, Name: e.Name, Attempt: e.Attempt, Output: e.Output, Code: e.Code}
 	case ToolLost:
 		return api.EventToolCallLost, api.ToolCallLost{CallID: e.CallID, Attempt: e.Attempt, Again: e.Again}
 	case ToolInspected:

@@ -59,6 +59,7 @@ type Turn struct {
 	Call  Call       `json:"call"`
 	Tools []ToolCall `json:"tools,omitempty"` // of the last answer, in call order
 	Last  uint64     `json:"last,omitempty"`  // event of the last answer
+	Stop  string     `json:"stop,omitempty"`  // of the last answer, until the next call begins
 }
 
 // Call is the model call under way or due.
@@ -69,7 +70,15 @@ type Call struct {
 	Max      int       `json:"max,omitempty"` // output bound of the running attempt
 	Closing  bool      `json:"closing,omitempty"`
 	Failures int       `json:"failures,omitempty"` // provider failures of this call
+	Failure  *Failure  `json:"failure,omitempty"`  // the last one, where no further attempt is made
 	RetryAt  time.Time `json:"retry_at,omitzero"`
+}
+
+// Failure is why a run is to end as failed.
+type Failure struct {
+	Code      api.Code `json:"code"`
+	Message   string   `json:"message"`
+	Retryable bool     `json:"retryable,omitempty"`
 }
 
 // ToolStatus is where a tool call stands.
@@ -184,6 +193,11 @@ func (s *State) interaction(id string) *Interaction {
 		}
 	}
 	return nil
+}
+
+// asked reports whether an interaction about a call is open.
+func (s *State) asked(callID string) bool {
+	return slices.ContainsFunc(s.Interactions, func(i Interaction) bool { return i.CallID == callID })
 }
 
 func (s *State) granted(tool string) bool {

@@ -100,7 +100,7 @@ func (t *Transcript) Apply(f Fact) {
 		delete(t.addenda, e.Run)
 		t.start(entry, addendum)
 	case ModelFinished:
-		var calls []Entry
+		var calls []Item
 		for _, it := range e.Items {
 			entry := Entry{Number: f.Number, Time: f.Time, Run: e.Run, Text: it.Text, Private: it.Private}
 			switch it.Kind {
@@ -109,14 +109,20 @@ func (t *Transcript) Apply(f Fact) {
 			case ItemReasoning:
 				entry.Kind = EntryReasoning
 			case ItemCall:
-				entry.Kind, entry.CallID, entry.Name, entry.Arguments, entry.Code = EntryCall, it.CallID, it.Name, it.Arguments, it.Code
-				calls = append(calls, entry)
+				entry.Kind, entry.CallID, entry.Name, entry.Arguments = EntryCall, it.CallID, it.Name, it.Arguments
+				calls = append(calls, it)
 			}
 			t.add(entry)
 		}
 		for _, c := range calls {
-			t.open[c.CallID] = len(t.entries)
-			t.add(Entry{Kind: EntryResult, Number: f.Number, Time: f.Time, Run: e.Run, CallID: c.CallID, Name: c.Name, Open: true})
+			result := Entry{Kind: EntryResult, Number: f.Number, Time: f.Time, Run: e.Run, CallID: c.CallID, Name: c.Name}
+			if c.Code != "" { // refused: the verdict is the result
+				result.Text, result.Code = c.Message, c.Code
+			} else {
+				result.Open = true
+				t.open[c.CallID] = len(t.entries)
+			}
+			t.add(result)
 		}
 	case ToolFinished:
 		i, ok := t.open[e.CallID]
