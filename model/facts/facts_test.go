@@ -1,0 +1,125 @@
+package facts_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+	"testing"
+
+	"charm.land/catwalk/pkg/catwalk"
+	"charm.land/catwalk/pkg/embedded"
+	"github.com/google/go-cmp/cmp"
+	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/facts"
+)
+
+var update = flag.Bool("update", false, "write facts.tsv from the catwalk that go.mod names")
+
+// makers are the providers that make the models they serve, whose entries state the real maximum. A gateway's
+// entry is often a tenth of the window, which is nobody's maximum.
+var makers = map[catwalk.InferenceProvider]bool{
+	catwalk.InferenceProviderOpenAI: true, catwalk.InferenceProviderAnthropic: true, catwalk.InferenceProviderGemini: true,
+	catwalk.InferenceProviderDeepSeek: true, catwalk.InferenceProviderMoonshot: true, catwalk.InferenceProviderZAI: true,
+}
+
+// maxima are maximum outputs of the makers' models where catwalk's default is lower than what the maker documents.
+var maxima = map[string]int64{
+	"openai/gpt-4o": 16_384, "openai/gpt-4o-mini": 16_384,
+	"openai/gpt-4.1": 32_768, "openai/gpt-4.1-mini": 32_768, "openai/gpt-4.1-nano": 32_768,
+	"openai/o3": 100_000, "openai/o3-mini": 100_000, "openai/o4-mini": 100_000,
+	"gemini/gemini-2.5-pro": 65_536, "gemini/gemini-2.5-flash": 65_536, "gemini/gemini-3-flash-preview": 65_536,
+	"gemini/gemini-3-pro-preview": 65_536, "gemini/gemini-3.5-flash": 65_536, "gemini/gemini-3.1-pro-preview-customtools": 65_536,
+}
+
+func maximum(provider catwalk.InferenceProvider, m catwalk.Model) int64 {
+	if known, ok := maxima[string(provider)+"/"+m.ID]; ok {
+		return known
+	}
+	if !makers[provider] || m.DefaultMaxTokens >= m.ContextWindow {
+		return 0
+	}
+	return m.DefaultMaxTokens
+}
+
+func render(t *testing.T) string {
+	var lines []string
+	for _, provider := range embedded.GetAll() {
+		for _, m := range provider.Models {
+			if strings.ContainsAny(m.ID, "\t\n") || m.ID == "" {
+				t.Fatalf("provider %s has a model named %q", provider.ID, m.ID)
+			}
+			image := ""
+			if m.SupportsImages {
+				image = "image"
+			}
+			lines = append(lines, fmt.Sprintf("%s\t%s\t%d\t%d\t%s\n", provider.ID, m.ID, m.ContextWindow, maximum(provider.ID, m), image))
+		}
+	}
+	sort.Strings(lines)
+	return "\n" + strings.Join(lines, "")
+}
+
+func TestTheTableIsThatOfTheCatwalkInUse(t *testing.T) {
+	t.Parallel()
+	want := render(t)
+	if *update {
+		if err := os.WriteFile("facts.tsv", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("facts.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(string(got), "\n")); diff != "" {
+		t.Errorf("facts.tsv is not up to date, run with -update (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryModelOfTheTableIsFound(t *testing.T) {
+	t.Parallel()
+	for _, provider := range embedded.GetAll() {
+		for _, m := range provider.Models {
+			got, ok := facts.Lookup(string(provider.ID), m.ID)
+			if !ok || got.Window != int(m.ContextWindow) {
+				t.Errorf("%s %s: got %+v, %v, want a window of %d", provider.ID, m.ID, got, ok, m.ContextWindow)
+			}
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	t.Parallel()
+	images := []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+	for name, test := range map[string]struct {
+		provider, model string
+		want            model.Facts
+		ok              bool
+	}{
+		"a known model":                     {"OpenAI", "gpt-4o", model.Facts{Window: 128_000, MaxOutputTokens: 16_384, Formats: images}, true},
+		"the provider without its case":     {"openAI", "o3-mini", model.Facts{Window: 200_000, MaxOutputTokens: 100_000}, true},
+		"Google by our name":                {"Google", "gemini-2.5-pro", model.Facts{Window: 1_048_576, MaxOutputTokens: 65_536, Formats: images}, true},
+		"a gateway's maximum is not known":  {"groq", "qwen/qwen3-32b", model.Facts{Window: 131_072}, true},
+		"an unknown model":                  {"OpenAI", "gpt-0", model.Facts{}, false},
+		"the beginning of a model's name":   {"OpenAI", "gpt-", model.Facts{}, false},
+		"an unknown provider":               {"Nobody", "gpt-4o", model.Facts{}, false},
+		"no model":                          {"OpenAI", "", model.Facts{}, false},
+		"a name that holds the table's own": {"OpenAI", "gpt-4o\t128000", model.Facts{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, ok := facts.Lookup(test.provider, test.model)
+			if diff := cmp.Diff(test.want, got); diff != "" || ok != test.ok {
+				t.Errorf("ok is %v, facts (-want +got):\n%s", ok, diff)
+			}
+		})
+	}
+}
+
+func BenchmarkLookup(b *testing.B) {
+	for b.Loop() {
+		facts.Lookup("zhipu", "no-such-model")
+	}
+}
