@@ -19,6 +19,7 @@ type Store interface {
 
 	// Watch reports that other connections or processes may have changed the store. The channel holds at
 	// most one pending signal; a signal may be spurious, and a missed one is possible: polling is the truth.
+	// It watches until ctx ends; the channel is never closed.
 	Watch(ctx context.Context) (<-chan struct{}, error)
 	// Heads returns the heads of the given sessions; unknown and deleted ones are absent.
 	Heads(ctx context.Context, sessions []string) (map[string]uint64, error)
@@ -47,8 +48,11 @@ type Journal interface {
 	// Park sets a session aside with a reason: it is not offered as work to this build again. "" unparks.
 	Park(ctx context.Context, session, reason, build string) error
 	// Clean removes at most limit rows of a deleted session and reports whether anything is left. The last
-	// call leaves a tombstone of the id.
+	// call leaves a tombstone of the id. Cleaning again is a no-op; a session that was not deleted is refused.
 	Clean(ctx context.Context, session string, limit int) (more bool, err error)
+	// Deleted lists at most limit deleted sessions that Clean has not finished, so that a process which died
+	// between the two leaves nothing behind.
+	Deleted(ctx context.Context, limit int) ([]string, error)
 }
 
 // Record is one journal event as stored. The store does not look into Data.
@@ -77,10 +81,10 @@ type Append struct {
 	// Known is the head that the appender had folded. Unless AnyHead, the session's head must equal it.
 	Known uint64
 	// AnyHead appends behind whatever came since Known; Appended.Tail returns what was jumped over. For
-	// outcomes only. When records were jumped over, the store sets the work row due at once instead of
-	// taking Index, and ignores Release.
+	// outcomes only. When records were jumped over, the store sets the work row due at once (at Time)
+	// instead of taking Index, and ignores Release and Snapshot, which were made without those records.
 	AnyHead bool
-	// Fence must match the session's epoch and claim, unless nil.
+	// Fence must match the session's epoch and claim, and its holder must not be fenced, unless nil.
 	Fence *Fence
 	// Claim takes the session for a process in this append, unless nil. Not together with Fence.
 	Claim *Claim
@@ -114,6 +118,7 @@ type Fence struct {
 
 // Claim takes a session. It is granted if the session's epoch is Epoch and its holder is From; a From
 // other than "" must be a process that is fenced or gone. The new epoch is Epoch+1. Otherwise ErrClaimed.
+// Process must be registered and not fenced, else ErrFenced.
 type Claim struct {
 	Process string
 	Claim   string // random, new for each claim
@@ -173,7 +178,8 @@ type Snapshot struct {
 
 // Appended is what an append did, or, with ErrHeadMoved, ErrFenced and ErrClaimed, what it met.
 type Appended struct {
-	// First and Head are the numbers of the append's first and last record.
+	// First and Head are the numbers of the append's first and last record; with an error First is 0 and Head
+	// the session's head.
 	First, Head uint64
 	// Tail holds the records of others between Known and First (with an error: behind Known).
 	Tail []Record
@@ -234,7 +240,7 @@ type Processes interface {
 	// after may take over its sessions.
 	Fence(ctx context.Context, self string, now time.Time, margin time.Duration) ([]string, error)
 	// Work lists sessions that are due, that nobody live holds, that are not parked for this build and
-	// whose needs are all in Can. Its cost grows with the sessions that have work, not with all that exist.
+	// whose needs are all in Can; the longest due first, the older session first where equal. Its cost grows with the sessions that have work, not with all that exist.
 	Work(ctx context.Context, q WorkQuery) (WorkPage, error)
 }
 
@@ -255,7 +261,8 @@ type WorkQuery struct {
 	Limit int
 }
 
-// WorkPage lists claimable sessions and says when the next one that nobody holds falls due (zero: none).
+// WorkPage lists claimable sessions and says when the next one that this query would list falls due: always
+// later than Now, zero for none.
 type WorkPage struct {
 	Work []Work
 	Next time.Time
@@ -288,14 +295,16 @@ type Agent struct {
 	Created    time.Time
 }
 
-// Lists is the part of a store that people look at. A page is full or the last; cursors are opaque.
+// Lists is the part of a store that people look at. A page is full or the last, and the last has the
+// cursor ""; cursors are opaque, and one that a store did not make is refused as invalid_request. A limit
+// of 0 is no bound. The owner "" stands for all owners, but for Agents, where it is an owner like any other.
 type Lists interface {
 	Agents(ctx context.Context, owner, cursor string, limit int) ([]Agent, string, error)
 	// Sessions lists sessions, newest activity first; deleted ones are left out.
 	Sessions(ctx context.Context, q SessionQuery) ([]Session, string, error)
 	// Interactions lists open interactions, oldest first.
 	Interactions(ctx context.Context, owner, cursor string, limit int) ([]SessionInteraction, string, error)
-	// Usage sums usage by agent and day.
+	// Usage sums usage by agent and day, in order of day and agent. It outlives the sessions that it came from.
 	Usage(ctx context.Context, owner string, since time.Time) ([]Usage, error)
 	// CreationKey finds the session that a creation key made. ErrNotFound.
 	CreationKey(ctx context.Context, owner, agent, key string) (session, fingerprint string, err error)
