@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -96,8 +97,8 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		}
 		q := Queued{Run: e.Run, Accepted: f.Number, Rules: e.Rules, Model: e.Model, Limits: e.Limits}
 		switch {
-		case !e.Queued && s.Turn != nil:
-			return illegal("run %s is under way", s.Turn.Run)
+		case !e.Queued && (s.Turn != nil || len(s.Queue) > 0):
+			return illegal("another run is under way or waits")
 		case !e.Queued:
 			s.begin(q)
 		case e.Front:
@@ -185,6 +186,9 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 			case ItemText:
 				t.Answer = f.Number
 			case ItemCall:
+				if t.tool(it.CallID) != nil {
+					return illegal("call %s is there twice", it.CallID)
+				}
 				c := ToolCall{ID: it.CallID, Index: i, Status: ToolReady}
 				if known := s.Agent.byModelName(it.Name); known != nil {
 					c.Name, c.Effect = known.Name, known.Effect
@@ -219,6 +223,9 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		if err != nil {
 			return err
 		}
+		if e.Attempt != c.Attempt || s.asked(c.ID) {
+			return illegal("call %s is at attempt %d, or a person is still asked about it", c.ID, c.Attempt)
+		}
 		if e.Code == api.CodeOutcomeUnknown {
 			s.Unsettled = lastN(append(s.Unsettled, UnsettledCall{CallID: c.ID, Tool: c.Name, Run: t.Run, Attempt: c.Attempt, Epoch: c.Epoch}), maxUnsettled)
 		} else if c.Attempt > 0 {
@@ -234,7 +241,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		if c.Status != ToolRunning || e.Attempt != c.Attempt {
 			return illegal("call %s attempt %d is not running", e.CallID, e.Attempt)
 		}
-		c.Status = ToolUnknown
+		c.Status, c.Doubt = ToolUnknown, c.Effect != api.ReadOnly
 		if e.Again {
 			c.Status = ToolReady
 		}
@@ -250,7 +257,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		c.Inspections++
 		c.Next = e.Again
 		if e.Answer == InspectedNotStarted {
-			c.Status = ToolReady
+			c.Status, c.Doubt = ToolReady, false
 		}
 
 	case ToolLate:
@@ -261,9 +268,14 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		if err != nil {
 			return err
 		}
+		from, to := ToolAsked, ToolAsked
 		if e.Interaction == api.InteractionUnknownOutcome {
-			c.Status = ToolAsking
+			from, to = ToolUnknown, ToolAsking
 		}
+		if c.Status != from || s.asked(c.ID) {
+			return illegal("call %s is %s, or a person is asked about it already", c.ID, c.Status)
+		}
+		c.Status = to
 		s.Interactions = append(s.Interactions, Interaction{ID: e.ID, Number: f.Number, Kind: e.Interaction, CallID: e.CallID})
 
 	case InteractionResolved:
@@ -289,7 +301,8 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		s.Interactions = slices.DeleteFunc(s.Interactions, func(i Interaction) bool { return i.ID == e.ID })
 
 	case TakenOver:
-		if s.Turn != nil {
+		// A turn that waits for people only cannot be what ended the process.
+		if s.Turn != nil && !Waiting(s) {
 			s.Turn.TakeOvers++
 		}
 
@@ -308,7 +321,7 @@ func (s *State) begin(q Queued) {
 
 func (s *State) charge(t *Turn, u api.Usage) {
 	t.Usage = t.Usage.Add(u)
-	t.Output += int(u.OutputTokens)
+	t.Output += int(min(max(u.OutputTokens, 0), math.MaxInt32)) // no figure of a provider raises the budget
 	s.Usage = s.Usage.Add(u)
 }
 

@@ -79,5 +79,5 @@ func nextCall(t *Turn) call {
 	case t.Calls == 0 && working > 0:
 		return call{closing: true, max: working}
 	}
-	return call{closing: true, max: min(l.Summary, left)}
+	return call{closing: true, max: min(l.Summary, l.PerCall, left)}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/openworkerai/openworker/api"
 )
 
 // Format is the journal format that this build writes. It reads Format and Format+1.
@@ -96,4 +98,16 @@ func marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// EncodeInteraction encodes the public form of an interaction.
+func EncodeInteraction(i api.Interaction) ([]byte, error) { return marshal(i) }
+
+// IsOutcome reports whether an event is the bare fact of what an effect came to.
+func IsOutcome(e Event) bool {
+	switch e.(type) {
+	case ModelFinished, ModelFailed, ToolFinished, ToolLate:
+		return true
+	}
+	return false
 }

@@ -103,6 +103,13 @@ type Overdue struct {
 	Epoch   uint64
 }
 
+// Interrupted reports a body that was told to stop, or did not come back, without saying what it did.
+type Interrupted struct {
+	CallID  string
+	Attempt int
+	Epoch   uint64
+}
+
 // Inspected is what an inspection found.
 type Inspected struct {
 	CallID  string
@@ -133,6 +140,7 @@ func (ModelDone) command()   {}
 func (ModelError) command()  {}
 func (ToolOutcome) command() {}
 func (Overdue) command()     {}
+func (Interrupted) command() {}
 func (Inspected) command()   {}
 
 // Role says what an append needs that carries a command's events.
@@ -143,7 +151,7 @@ const (
 	Input Role = iota
 	// Derived is decided by the claim's owner: epoch and head.
 	Derived
-	// Outcome reports what an effect came to: its bare event needs the epoch only.
+	// Outcome reports what an effect came to: where it [Commutes], its bare event needs the epoch only.
 	Outcome
 )
 
@@ -152,8 +160,29 @@ func RoleOf(c Command) Role {
 	switch c.(type) {
 	case ModelDone, ModelError, ToolOutcome:
 		return Outcome
-	case TakeOver, Advance, Begin, Overdue, Inspected:
+	case TakeOver, Advance, Begin, Overdue, Interrupted, Inspected:
 		return Derived
 	}
 	return Input
+}
+
+// Commutes reports whether c is the outcome of an attempt that runs in s. Then the first event that Decide
+// gives for it may be appended alone behind inputs of other processes that s does not know (messages,
+// answers, cancels): both orders fold into the same state, numbers and times aside, and [Advance] derives
+// the rest from there. Any other outcome (of an attempt that was taken over, or that comes late) needs
+// epoch and head. Delete is no such input: it ends the epoch.
+func Commutes(s *State, c Command) bool {
+	if s.Turn == nil {
+		return false
+	}
+	switch c := c.(type) {
+	case ModelDone:
+		return s.Turn.runs(c.Run, c.Call, c.Attempt, c.Epoch)
+	case ModelError:
+		return s.Turn.runs(c.Run, c.Call, c.Attempt, c.Epoch)
+	case ToolOutcome:
+		tc := s.Turn.tool(c.CallID)
+		return tc != nil && tc.Status == ToolRunning && tc.Attempt == c.Attempt && tc.Epoch == c.Epoch
+	}
+	return false
 }

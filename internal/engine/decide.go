@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -19,10 +20,11 @@ const (
 // no error: the command is settled already (the same answer again, a stale outcome). The returned state
 // is s with the events folded in; s itself is not changed.
 func Decide(s *State, c Command, env Env) ([]Event, *State, error) {
-	d := &decision{s: s.Clone(), env: env}
+	env.Now = env.Now.UTC().Truncate(time.Millisecond) // as every store keeps it
 	if env.Now.Before(s.Time) {
-		d.env.Now = s.Time
+		env.Now = s.Time
 	}
+	d := &decision{s: s.Clone(), env: env}
 	if err := d.decide(c); err != nil {
 		return nil, s, err
 	}
@@ -111,6 +113,8 @@ func (d *decision) decide(c Command) error {
 		d.toolOutcome(c)
 	case Overdue:
 		d.overdue(c)
+	case Interrupted:
+		d.interrupted(c)
 	case Inspected:
 		d.inspected(c)
 	default:
@@ -198,17 +202,15 @@ func (d *decision) begin(c Begin) {
 	if t == nil || t.Run != c.Effect.Run {
 		return
 	}
-	named := false
-	for _, e := range Pending(d.s) {
-		named = named || e.Key() == c.Effect.Key() && !e.Started
-	}
-	if !named || d.env.Now.Before(c.Effect.NotBefore) {
+	if !slices.ContainsFunc(Pending(d.s), func(e Effect) bool {
+		return e.Key() == c.Effect.Key() && !e.Started && !d.env.Now.Before(e.NotBefore)
+	}) {
 		return
 	}
 	switch c.Effect.Kind {
 	case ModelEffect:
 		n := nextCall(t)
-		d.emit(ModelStarted{Run: t.Run, Call: t.Calls + 1, Attempt: t.Call.Attempt + 1, Epoch: c.Epoch, Max: n.max, Closing: n.closing})
+		d.emit(ModelStarted{Run: t.Run, Call: t.Calls + 1, Attempt: t.Call.Attempt + 1, Epoch: c.Epoch, Model: t.Model, Max: n.max, Closing: n.closing})
 	case ToolEffect:
 		d.emit(ToolStarted{Run: t.Run, CallID: c.Effect.CallID, Attempt: c.Effect.Attempt, Epoch: c.Epoch, Digest: c.Digest})
 	}
@@ -248,7 +250,7 @@ func (d *decision) advance() {
 				d.end(api.StatusCancelled, "", "", false)
 			}
 		case t.open():
-			for _, c := range append([]ToolCall(nil), t.Tools...) {
+			for _, c := range slices.Clone(t.Tools) {
 				if c.Status == ToolAsked && !d.s.asked(c.ID) {
 					d.ask(c.ID, api.InteractionApproval, "")
 				}
@@ -271,19 +273,21 @@ func (d *decision) advance() {
 // closeOpen gives each call that is not in flight its result, and closes its interaction (RU5).
 func (d *decision) closeOpen(code api.Code, text string) {
 	t := d.s.Turn
-	for _, in := range append([]Interaction(nil), d.s.Interactions...) {
+	for _, in := range slices.Clone(d.s.Interactions) {
 		d.emit(InteractionResolved{Run: t.Run, ID: in.ID, Decision: api.InteractionCancelled})
 	}
 	for i := range t.Tools {
-		switch c := t.Tools[i]; c.Status {
-		case ToolAsked, ToolReady:
-			if c.Attempt > 0 && c.Status == ToolReady {
-				text = textInterrupted
-			}
-			d.emit(ToolFinished{Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Output: text, Code: code})
-		case ToolUnknown, ToolAsking:
-			d.emit(ToolFinished{Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Output: textUnknown, Code: api.CodeOutcomeUnknown})
+		c := t.Tools[i]
+		result := ToolFinished{Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Output: text, Code: code}
+		switch {
+		case c.Status == ToolDone || c.Status == ToolRunning:
+			continue
+		case c.Doubt: // unknown, asked about, or allowed again and not begun
+			result.Output, result.Code = textUnknown, api.CodeOutcomeUnknown
+		case c.Attempt > 0:
+			result.Output = textInterrupted
 		}
+		d.emit(result)
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -15,25 +16,21 @@ const (
 	StopFiltered    = "filtered"
 )
 
-// running tells whether an outcome belongs to the attempt that runs; anything else is stale.
-func (d *decision) running(run string, call, attempt int, epoch uint64) bool {
-	t := d.s.Turn
-	return t != nil && t.Run == run && t.Call.Running && t.Calls+1 == call && t.Call.Attempt == attempt && t.Call.Epoch == epoch
-}
-
 // modelDone records an answer with a verdict on each call, and what follows from it.
 func (d *decision) modelDone(c ModelDone) {
-	if !d.running(c.Run, c.Call, c.Attempt, c.Epoch) {
+	t := d.s.Turn
+	if t == nil || !t.runs(c.Run, c.Call, c.Attempt, c.Epoch) {
 		return
 	}
-	t := d.s.Turn
-	e := ModelFinished{Run: c.Run, Call: c.Call, Attempt: c.Attempt, Epoch: c.Epoch, Stop: c.Stop, Usage: c.Usage}
+	e := ModelFinished{Run: c.Run, Call: c.Call, Attempt: c.Attempt, Epoch: c.Epoch, Stop: cmp.Or(c.Stop, StopEnd), Usage: c.Usage}
 	n := 0
 	for _, it := range c.Items {
 		if it.Kind == ItemCall {
 			n++
 			it.CallID = fmt.Sprintf("%s-c%d-%d", d.s.Session, d.next(), n)
 			d.judge(&it, c.Stop, t.Call.Closing)
+		} else if it.Text == "" && it.Private == nil {
+			continue // it says nothing, and providers refuse it in a request
 		}
 		e.Items = append(e.Items, it)
 	}
@@ -62,7 +59,7 @@ func (d *decision) conclude() {
 	t := d.s.Turn
 	status := api.StatusCompleted
 	switch {
-	case t.Stop == StopFiltered && len(t.Tools) == 0:
+	case t.Stop == StopFiltered:
 		d.end(api.StatusFailed, api.CodeContentFiltered, "the provider's content filter stopped the answer", false)
 		return
 	case t.Call.Closing && (t.Calls > 1 || t.Stop == StopOutputLimit):
@@ -79,20 +76,22 @@ func (d *decision) conclude() {
 // judge decides whether a call may run and who has to agree (AP2, RU8).
 func (d *decision) judge(it *Item, stop string, closing bool) {
 	refuse := func(code api.Code, format string, args ...any) {
-		it.Code, it.Message, it.Approved = code, fmt.Sprintf(format, args...), ""
+		it.Code, it.Message = code, fmt.Sprintf(format, args...)
 	}
 	known := d.s.Agent.byModelName(it.Name)
+	it.Approved = ""
 	switch {
 	case stop == StopOutputLimit:
 		refuse(api.CodeCallCutOff, "Not run: the answer was cut off at its output limit, so this call may be incomplete. Make the call again with a shorter answer, or with less in each call.")
+	case stop == StopFiltered:
+		refuse(api.CodeContentFiltered, "Not run: the provider's content filter stopped the answer, so this call may be incomplete.")
 	case known == nil:
-		refuse(api.CodeUnknownTool, "Not run: there is no tool %q. Use only the tools that are declared.", it.Name)
+		refuse(api.CodeUnknownTool, "Not run: there is no tool %.80q. Use only the tools that are declared.", it.Name)
 	case known.Disabled:
 		refuse(api.CodeToolDisabled, "Not run: the tool %q is off for this agent.", it.Name)
 	case closing:
 		refuse(api.CodeToolDisabled, "Not run: the turn's limit is reached, no tool can be used any more.")
-	case it.Code != "":
-		it.Approved = "" // the host found the arguments wrong
+	case it.Code != "": // the host found the arguments wrong
 	case d.s.granted(known.Name):
 		it.Approved = ApprovedByGrant
 	case known.Free:
@@ -106,10 +105,10 @@ func (d *decision) judge(it *Item, stop string, closing bool) {
 
 // modelError records a failed attempt and either the time of the next one or the end of the run (LI5).
 func (d *decision) modelError(c ModelError) {
-	if !d.running(c.Run, c.Call, c.Attempt, c.Epoch) {
+	t := d.s.Turn
+	if t == nil || !t.runs(c.Run, c.Call, c.Attempt, c.Epoch) {
 		return
 	}
-	t := d.s.Turn
 	e := ModelFailed{Run: c.Run, Call: c.Call, Attempt: c.Attempt, Epoch: c.Epoch, Code: c.Code, Message: c.Message, Usage: c.Usage, Lost: c.Cancelled}
 	failures := t.Call.Failures + 1
 	switch {

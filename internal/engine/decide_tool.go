@@ -71,6 +71,20 @@ func (d *decision) overdue(c Overdue) {
 	d.advance()
 }
 
+// interrupted records that nobody waits for a body any more: what it did is found out like after a crash.
+func (d *decision) interrupted(c Interrupted) {
+	t := d.s.Turn
+	if t == nil {
+		return
+	}
+	tc := t.tool(c.CallID)
+	if tc == nil || tc.Status != ToolRunning || tc.Attempt != c.Attempt || tc.Epoch != c.Epoch {
+		return
+	}
+	d.emit(ToolLost{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Again: tc.Effect.Repeatable()})
+	d.advance()
+}
+
 // inspected settles an unknown action, or decides what happens to one that stays unknown (RE3).
 func (d *decision) inspected(c Inspected) {
 	t := d.s.Turn

@@ -108,12 +108,13 @@ type TurnEnded struct {
 
 // ModelStarted is the intent of one attempt of a model call.
 type ModelStarted struct {
-	Run     string `json:"run"`
-	Call    int    `json:"call"`
-	Attempt int    `json:"attempt"`
-	Epoch   uint64 `json:"epoch"`
-	Max     int    `json:"max"`
-	Closing bool   `json:"closing,omitempty"`
+	Run     string       `json:"run"`
+	Call    int          `json:"call"`
+	Attempt int          `json:"attempt"`
+	Epoch   uint64       `json:"epoch"`
+	Model   api.ModelRef `json:"model"`
+	Max     int          `json:"max"`
+	Closing bool         `json:"closing,omitempty"`
 }
 
 // ModelFailed ends an attempt without an answer. Lost: it counts as a call, since it may have been

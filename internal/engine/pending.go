@@ -85,7 +85,7 @@ func Underived(s *State) bool {
 	case t.Call.Running:
 		return false
 	}
-	return t.Call.Failure != nil || nextCall(t).none || t.Stop != "" && (len(t.Tools) == 0 || t.Call.Closing)
+	return t.Call.Failure != nil || nextCall(t).none || t.Stop == StopFiltered || t.Stop != "" && (len(t.Tools) == 0 || t.Call.Closing)
 }
 
 // Due says when the session next needs a process: the zero time for never by itself, otherwise the

@@ -33,7 +33,7 @@ func public(e Event) (api.EventType, any) {
 	case TurnEnded:
 		return api.EventTurnEnded, api.TurnEnded{Status: e.Status, Answer: e.Answer, Error: e.Failure(), Usage: e.Usage, ModelCalls: e.Calls, AutoApproved: e.AutoApproved}
 	case ModelStarted:
-		return api.EventModelCallStarted, api.ModelCallStarted{Call: e.Call, Attempt: e.Attempt, Epoch: e.Epoch, MaxOutputTokens: e.Max, Closing: e.Closing}
+		return api.EventModelCallStarted, api.ModelCallStarted{Call: e.Call, Attempt: e.Attempt, Epoch: e.Epoch, Model: e.Model, MaxOutputTokens: e.Max, Closing: e.Closing}
 	case ModelFailed:
 		return api.EventModelCallFailed, api.ModelCallFailed{Call: e.Call, Attempt: e.Attempt, Code: e.Code, Message: e.Message, RetryAt: e.RetryAt, Usage: e.Usage}
 	case ModelFinished:

@@ -104,6 +104,8 @@ type ToolCall struct {
 	Epoch       uint64     `json:"epoch,omitempty"`
 	Inspections int        `json:"inspections,omitempty"`
 	Next        time.Time  `json:"next,omitzero"` // when to inspect again
+	// Doubt: an attempt was lost that may have acted, and no inspection has said that it did not.
+	Doubt bool `json:"doubt,omitempty"`
 }
 
 // Queued is a turn that waits.
@@ -161,6 +163,11 @@ func (t *Turn) tool(id string) *ToolCall {
 		}
 	}
 	return nil
+}
+
+// runs reports whether an attempt of a model call is the one that runs; any other is stale.
+func (t *Turn) runs(run string, call, attempt int, epoch uint64) bool {
+	return t.Run == run && t.Call.Running && t.Calls+1 == call && t.Call.Attempt == attempt && t.Call.Epoch == epoch
 }
 
 // open reports whether a tool call of the last answer has no result yet.
