@@ -1,0 +1,255 @@
+package openaichat
+
+import (
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/openworkerai/openworker/model"
+)
+
+// appendRequest appends the body of a request. Written by hand: it is done anew for the whole history at each
+// call, and reflection takes ten times as long.
+func (p *Provider) appendRequest(b []byte, req model.Request) []byte {
+	b = append(b, `{"model":`...)
+	b = appendString(b, req.Model)
+	b = append(b, `,"stream":true`...)
+	if _, given := p.config.ExtraBody["stream_options"]; !given {
+		b = append(b, `,"stream_options":{"include_usage":true}`...)
+	}
+	if req.MaxOutputTokens > 0 {
+		b = append(b, ',')
+		b = appendString(b, p.config.MaxTokensField)
+		b = append(b, ':')
+		b = strconv.AppendInt(b, int64(req.MaxOutputTokens), 10)
+	}
+	if p.config.SessionField != "" && req.Session != "" {
+		b = append(b, ',')
+		b = appendString(b, p.config.SessionField)
+		b = append(b, ':')
+		b = appendString(b, req.Session)
+	}
+	b = appendTools(b, req)
+	b = append(b, p.extra...)
+	b = append(b, `,"messages":[`...)
+	return append(p.appendMessages(b, req), `]}`...)
+}
+
+func appendTools(b []byte, req model.Request) []byte {
+	if len(req.Tools) == 0 {
+		return b
+	}
+	b = append(b, `,"tools":[`...)
+	for i, tool := range req.Tools {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"type":"function","function":{"name":`...)
+		b = appendString(b, tool.Name)
+		if tool.Description != "" {
+			b = append(b, `,"description":`...)
+			b = appendString(b, tool.Description)
+		}
+		b = append(b, `,"parameters":`...)
+		if len(tool.InputSchema) > 0 {
+			b = append(b, tool.InputSchema...)
+		} else {
+			b = append(b, `{"type":"object","properties":{}}`...)
+		}
+		b = append(b, `}}`...)
+	}
+	b = append(b, ']')
+	if req.NoTools {
+		b = append(b, `,"tool_choice":"none"`...)
+	}
+	return b
+}
+
+// appendMessages appends each message with a comma after it, and takes the last comma away.
+func (p *Provider) appendMessages(b []byte, req model.Request) []byte {
+	if req.Instructions != "" {
+		b = append(b, `{"role":"system","content":`...)
+		b = appendString(b, req.Instructions)
+		b = append(b, `},`...)
+	}
+	for i := 0; i < len(req.Items); {
+		switch item := &req.Items[i]; item.Kind {
+		case model.UserItem:
+			b = append(b, `{"role":"user","content":`...)
+			b = appendString(b, item.Text)
+			b = append(b, `},`...)
+			i++
+		case model.ToolResultItem:
+			b = append(b, `{"role":"tool","tool_call_id":`...)
+			b = appendString(b, item.CallID)
+			b = append(b, `,"content":`...)
+			b = appendString(b, item.Output)
+			b = append(b, `},`...)
+			i++
+		default:
+			n := answerLen(req.Items[i:])
+			b = p.appendAnswer(b, req.Model, req.Items[i:i+n])
+			i += n
+		}
+	}
+	if b[len(b)-1] == ',' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// answerLen is the number of items at the start that one answer gave.
+func answerLen(items []model.Item) int {
+	n := 1
+	for n < len(items) && items[n].Kind != model.UserItem && items[n].Kind != model.ToolResultItem {
+		n++
+	}
+	return n
+}
+
+// appendAnswer appends the assistant's message: the protocol has one for text, reasoning and calls together. An
+// answer of reasoning alone has no message that servers accept and is left out.
+func (p *Provider) appendAnswer(b []byte, name string, items []model.Item) []byte {
+	texts, calls := 0, 0
+	for i := range items {
+		switch items[i].Kind {
+		case model.AssistantItem:
+			texts++
+		case model.ToolCallItem:
+			calls++
+		}
+	}
+	if texts+calls == 0 {
+		return b
+	}
+	b = append(b, `{"role":"assistant","content":`...)
+	if texts == 0 {
+		b = append(b, `null`...)
+	} else {
+		b = appendJoined(b, items, func(item *model.Item) bool { return item.Kind == model.AssistantItem })
+	}
+	if field := p.reasoningField(name, items); field != "" {
+		b = append(b, ',')
+		b = appendString(b, field)
+		b = append(b, ':')
+		b = appendJoined(b, items, func(item *model.Item) bool { return item.Kind == model.ReasoningItem })
+	}
+	if calls > 0 {
+		b = append(b, `,"tool_calls":[`...)
+		for i := range items {
+			if item := &items[i]; item.Kind == model.ToolCallItem {
+				b = append(b, `{"id":`...)
+				b = appendString(b, item.CallID)
+				b = append(b, `,"type":"function","function":{"name":`...)
+				b = appendString(b, item.Name)
+				b = append(b, `,"arguments":`...)
+				b = appendString(b, item.Arguments)
+				b = append(b, `}},`...)
+			}
+		}
+		b[len(b)-1] = ']'
+	}
+	return append(b, `},`...)
+}
+
+// appendJoined appends the texts of the wanted items as one string, a line break between two.
+func appendJoined(b []byte, items []model.Item, want func(*model.Item) bool) []byte {
+	b = append(b, '"')
+	first := true
+	for i := range items {
+		if !want(&items[i]) {
+			continue
+		}
+		if !first {
+			b = append(b, `\n`...)
+		}
+		first = false
+		b = appendEscaped(b, items[i].Text)
+	}
+	return append(b, '"')
+}
+
+// private is what we keep beside reasoning: the field in which the server gave it.
+type private struct {
+	Field string `json:"field"`
+}
+
+// reasoningField tells the field in which the reasoning of these items goes back, "" when it does not: it is of
+// another provider or model, came in no such field, or is configured away.
+func (p *Provider) reasoningField(name string, items []model.Item) string {
+	if p.config.DropReasoning {
+		return ""
+	}
+	field := ""
+	for i := range items {
+		if items[i].Kind != model.ReasoningItem {
+			continue
+		}
+		own := items[i].Private
+		if own == nil || own.Provider != p.config.Name || own.Model != name {
+			return ""
+		}
+		var kept private
+		if json.Unmarshal(own.Data, &kept) != nil || (kept.Field != fieldReasoning && kept.Field != fieldReasoningContent) {
+			return ""
+		}
+		field = kept.Field
+	}
+	return field
+}
+
+func appendString[T string | []byte | json.RawMessage](b []byte, s T) []byte {
+	b = append(b, '"')
+	b = appendEscaped(b, s)
+	return append(b, '"')
+}
+
+const hex = "0123456789abcdef"
+
+// appendEscaped appends s as the inside of a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func appendEscaped[T string | []byte | json.RawMessage](b []byte, s T) []byte {
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			if n := runeLen(s, i); n > 0 {
+				i += n
+				continue
+			}
+			b = append(append(b, s[from:i]...), "\ufffd"...)
+			i++
+			from = i
+			continue
+		}
+		if c >= ' ' && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		b = append(b, s[from:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+		i++
+		from = i
+	}
+	return append(b, s[from:]...)
+}
+
+// runeLen is the length of the rune at i, 0 when there is none.
+func runeLen[T string | []byte | json.RawMessage](s T, i int) int {
+	var buf [utf8.UTFMax]byte
+	n := copy(buf[:], s[i:min(i+utf8.UTFMax, len(s))])
+	if r, size := utf8.DecodeRune(buf[:n]); r != utf8.RuneError || size > 1 {
+		return size
+	}
+	return 0
+}

@@ -1,0 +1,215 @@
+package openaichat
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/openworkerai/openworker/model"
+)
+
+// maxMessage bounds what is repeated of a provider's message, in bytes.
+const maxMessage = 600
+
+// maxRetryAfter bounds what a provider may ask us to wait.
+const maxRetryAfter = 24 * time.Hour
+
+// statusError makes an error of a response whose status says that it is one. body is its beginning.
+func statusError(resp *http.Response, body []byte) *model.Error {
+	fault := faultOf(body)
+	err := classify(resp.StatusCode, fault)
+	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		err.Message = "the server redirects, which is not followed; BaseURL must be the final address"
+	case fault == nil && looksHTML(resp, body):
+		err.Message = "an HTML page came instead of an answer, from a proxy or from another kind of server: " + http.StatusText(resp.StatusCode)
+	case fault == nil && resp.StatusCode == http.StatusNotFound:
+		err.Message = "the server has no /chat/completions under BaseURL"
+	case err.Message == "":
+		err.Message = "the server gave no message: " + http.StatusText(resp.StatusCode)
+	}
+	err.RetryAfter = retryAfter(resp.Header, time.Now())
+	return err
+}
+
+// faultOf finds the error object in a body, nil when there is none. Some servers wrap it in a list.
+func faultOf(body []byte) *wireError {
+	var c chunk
+	if json.Unmarshal(body, &c) == nil {
+		return c.fault()
+	}
+	var list []chunk
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		return list[0].fault()
+	}
+	return nil
+}
+
+func looksHTML(resp *http.Response, body []byte) bool {
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") || strings.HasPrefix(strings.TrimSpace(string(body)), "<")
+}
+
+// classify gives an error its kind: by what the object says first, since one status stands for several things, and
+// by the status then. fault may be nil.
+func classify(status int, fault *wireError) *model.Error {
+	err := &model.Error{Status: status}
+	var kind, said string
+	if fault != nil {
+		err.Message = clean(string(fault.Message))
+		kind, said = strings.ToLower(string(fault.Code+" "+fault.Type)), strings.ToLower(string(fault.Message))
+		// Gateways put the status that they got themselves into the code, under a 200 of their own.
+		if code, e := strconv.Atoi(string(fault.Code)); e == nil && status == 200 && code >= 400 && code < 600 {
+			status = code
+		}
+	}
+	err.Kind = byContent(status, kind, said)
+	if err.Kind == "" {
+		err.Kind = byStatus(status)
+	}
+	if err.Kind == model.KindNotFound && !strings.Contains(kind+said, "model") {
+		err.Kind = model.KindRefused
+	}
+	return err
+}
+
+// byContent tells the kinds that a status alone does not tell, "" for none.
+func byContent(status int, kind, said string) model.ErrorKind {
+	switch {
+	case status != http.StatusTooManyRequests && status != http.StatusUnauthorized && isContext(kind, said):
+		return model.KindContext
+	case containsAny(kind, "insufficient_quota", "billing_", "insufficient_balance", "insufficient_credits") ||
+		containsAny(said, "insufficient balance", "insufficient credits", "insufficient quota", "credit balance is too low"):
+		return model.KindQuota
+	case containsAny(kind, "model_not_found", "model_not_available"):
+		return model.KindNotFound
+	case status != 200: // the status tells the rest better
+		return ""
+	case containsAny(kind, "rate_limit", "too_many_requests") || containsAny(said, "rate limit", "too many requests"):
+		return model.KindRateLimited
+	case containsAny(kind, "authentication", "invalid_api_key", "permission", "unauthorized"):
+		return model.KindAuth
+	case containsAny(kind, "invalid_request", "badrequest", "bad_request", "invalid_argument", "content_filter", "content_policy"):
+		return model.KindRefused
+	case containsAny(kind, "overloaded", "server_error", "servererror", "internal", "unavailable", "api_error", "timeout", "bad_gateway") ||
+		containsAny(said, "overloaded", "unavailable", "internal error", "internal server error", "server had an error", "try again", "timed out"):
+		return model.KindOverloaded
+	}
+	return ""
+}
+
+// isContext knows the code of the protocol and the words of servers that send none.
+func isContext(kind, said string) bool {
+	return containsAny(kind, "context_length_exceeded", "exceed_context_size", "context_window_exceeded", "string_above_max_length") ||
+		containsAny(said,
+			"maximum context length", // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral
+			"available context size", // llama.cpp
+			"context size has been exceeded",
+			"context length exceeded",
+			"context window exceeds",     // MiniMax
+			"exceeds the context window", // OpenAI
+			"exceed context window",      // llama-cpp-python: "requested tokens exceed context window of"
+			"exceeds context window",
+			"context the overflows",              // LM Studio
+			"maximum prompt length",              // xAI
+			"prompt is too long",                 // Anthropic, also behind gateways
+			"input is too long",                  // Bedrock behind gateways
+			"prompt exceeds max length",          // Zhipu
+			"exceeded model token limit",         // Moonshot
+			"input token count",                  // Gemini's compatible endpoint
+			"range of input length",              // DashScope
+			"reduce the length of the messages",  // Groq, Cerebras
+			"`inputs` tokens + `max_new_tokens`", // TGI
+			"longer than the model's context",
+		)
+}
+
+func byStatus(status int) model.ErrorKind {
+	switch status {
+	case http.StatusOK:
+		return model.KindUnclassified
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return model.KindAuth
+	case http.StatusPaymentRequired:
+		return model.KindQuota
+	case http.StatusNotFound:
+		return model.KindNotFound
+	case http.StatusRequestEntityTooLarge:
+		return model.KindTooLarge
+	case http.StatusTooManyRequests:
+		return model.KindRateLimited
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+		return model.KindOverloaded // passing states of the server; no body of ours is in them
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return model.KindRefused
+	}
+	switch {
+	case status >= 500:
+		return model.KindOverloaded
+	case status >= 300:
+		return model.KindRefused
+	}
+	return model.KindUnclassified
+}
+
+func containsAny(s string, parts ...string) bool {
+	for _, part := range parts {
+		if strings.Contains(s, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// clean makes one line of a provider's message: control characters and runs of space become one space.
+func clean(message string) string {
+	message = strings.ToValidUTF8(message[:min(len(message), 4*maxMessage)], "")
+	return strings.Join(strings.FieldsFunc(message, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+}
+
+// finish takes the credential out of an error's message, since some servers repeat it, and makes it short.
+func finish(err *model.Error, secret string) {
+	if len(secret) >= 4 {
+		err.Message = strings.ReplaceAll(err.Message, secret, "[credential]")
+	}
+	if len(err.Message) > maxMessage {
+		err.Message = strings.ToValidUTF8(err.Message[:maxMessage], "") + "…"
+	}
+}
+
+// retryAfter reads what the provider asked us to wait: retry-after-ms, or Retry-After in seconds or as a date, which
+// counts from the server's own Date where it gives one. 0 means that it asked for nothing.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	if ms, ok := parseFloat(header.Get("Retry-After-Ms")); ok {
+		return bounded(ms * float64(time.Millisecond))
+	}
+	value := strings.TrimSpace(header.Get("Retry-After"))
+	if seconds, ok := parseFloat(value); ok {
+		return bounded(seconds * float64(time.Second))
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	if theirs, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = theirs
+	}
+	return bounded(float64(at.Sub(now)))
+}
+
+func parseFloat(s string) (float64, bool) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	return f, err == nil && !math.IsNaN(f)
+}
+
+func bounded(ns float64) time.Duration {
+	return time.Duration(min(max(ns, 0), float64(maxRetryAfter)))
+}
+
+func unreachable(cause error) *model.Error {
+	return &model.Error{Kind: model.KindUnreachable, Message: clean(fmt.Sprintf("no answer from the server: %v", cause)), Cause: cause}
+}
