@@ -104,10 +104,12 @@ type Overdue struct {
 }
 
 // Interrupted reports a body that was told to stop, or did not come back, without saying what it did.
+// NotStarted promises that it did nothing: it may start as a new attempt.
 type Interrupted struct {
-	CallID  string
-	Attempt int
-	Epoch   uint64
+	CallID     string
+	Attempt    int
+	Epoch      uint64
+	NotStarted bool
 }
 
 // Inspected is what an inspection found.

@@ -81,7 +81,7 @@ func (d *decision) interrupted(c Interrupted) {
 	if tc == nil || tc.Status != ToolRunning || tc.Attempt != c.Attempt || tc.Epoch != c.Epoch {
 		return
 	}
-	d.emit(ToolLost{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Again: tc.Effect.Repeatable()})
+	d.emit(ToolLost{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Again: c.NotStarted || tc.Effect.Repeatable()})
 	d.advance()
 }
 
