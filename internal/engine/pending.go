@@ -160,3 +160,27 @@ func Timers(s *State) []api.Timer {
 	}
 	return out
 }
+
+// UnknownActions lists started actions whose outcome nobody has settled (RE3).
+func UnknownActions(s *State) []api.UnknownAction {
+	var out []api.UnknownAction
+	for _, u := range s.Unsettled {
+		out = append(out, api.UnknownAction{CallID: u.CallID, Tool: u.Tool, Attempt: u.Attempt})
+	}
+	if s.Turn == nil {
+		return out
+	}
+	for _, c := range s.Turn.Tools {
+		if c.Status != ToolUnknown && c.Status != ToolAsking {
+			continue
+		}
+		a := api.UnknownAction{CallID: c.ID, Tool: c.Name, Attempt: c.Attempt}
+		for _, in := range s.Interactions {
+			if in.CallID == c.ID {
+				a.Interaction = in.ID
+			}
+		}
+		out = append(out, a)
+	}
+	return out
+}

@@ -1,0 +1,246 @@
+package runtime
+
+import (
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/store"
+)
+
+// runningTools counts the tool bodies that run here and still count.
+func (a *Actor) runningTools() int {
+	n := 0
+	for _, r := range a.running {
+		if r.effect.Kind == engine.ToolEffect && !r.overdue {
+			n++
+		}
+	}
+	return n
+}
+
+// start runs what the state names and does not run yet, and cancels what it names no more.
+func (a *Actor) start() {
+	if a.gone != nil || !a.loaded {
+		return
+	}
+	named := map[string]bool{}
+	pending := engine.Pending(a.spec)
+	for _, e := range pending {
+		named[e.Key()] = true
+	}
+	for key, r := range a.running {
+		if !named[key] {
+			a.cancelRun(r)
+		}
+	}
+	epoch := a.epoch
+	if f := a.flight; f != nil && f.claims {
+		epoch = f.req.Claim.Epoch + 1
+	} else if a.claim == "" {
+		return
+	}
+	for _, e := range pending {
+		if _, runs := a.running[e.Key()]; runs {
+			continue
+		}
+		switch {
+		case e.Kind == engine.InspectEffect:
+			if a.flight != nil || e.NotBefore.After(a.now) || !a.env.Can(engine.Needs(a.base)) {
+				continue
+			}
+		case !e.Started || e.Epoch != epoch:
+			continue
+		case !e.Repeatable && !a.durable(e):
+			continue
+		}
+		if !a.transcript.ready() {
+			a.readTranscript()
+			return
+		}
+		s := Start{Effect: e, Epoch: epoch, State: a.spec}
+		if e.Kind == engine.ModelEffect {
+			s.Entries, s.Addendum = a.transcript.t.Entries(), a.transcript.t.Addendum()
+		} else {
+			s.Call, _ = a.transcript.t.Call(e.CallID)
+		}
+		a.running[e.Key()] = &running{effect: e, epoch: epoch}
+		a.do(s)
+	}
+}
+
+// durable reports whether an effect's intent stands in the journal under our claim. A side effect's body
+// waits for that.
+func (a *Actor) durable(e engine.Effect) bool {
+	if a.claim == "" {
+		return false
+	}
+	for _, d := range engine.Pending(a.base) {
+		if d.Key() == e.Key() {
+			return d.Started && d.Epoch == a.epoch
+		}
+	}
+	return false
+}
+
+// cancelRun ends an effect's context. While a turn is being cancelled, a body that does not come back is
+// not waited for beyond its grace.
+func (a *Actor) cancelRun(r *running) {
+	if r.cancelled {
+		return
+	}
+	r.cancelled = true
+	r.graceEnds = a.now.Add(a.env.Grace)
+	a.do(Stop{Key: r.effect.Key()})
+}
+
+// overdue closes effects whose grace is over.
+func (a *Actor) overdue() {
+	for _, r := range a.running {
+		if !r.cancelled || r.overdue || a.now.Before(r.graceEnds) {
+			continue
+		}
+		r.overdue = true
+		switch r.effect.Kind {
+		case engine.ToolEffect:
+			a.queue = append(a.queue, &input{cmd: engine.Overdue{CallID: r.effect.CallID, Attempt: r.effect.Attempt, Epoch: r.epoch}})
+		case engine.ModelEffect:
+			a.queue = append(a.queue, &input{cmd: engine.ModelError{Run: r.effect.Run, Call: r.effect.Call, Attempt: r.effect.Attempt, Epoch: r.epoch,
+				Code: api.CodeCancelled, Message: "the call was cancelled and did not stop in time", Cancelled: true}})
+		}
+	}
+}
+
+// onDone takes an effect's outcome. It is decided after everything before it is durable: one append is in
+// flight at a time. An outcome of a claim that was lost is dropped, as the store would refuse it.
+func (a *Actor) onDone(in Done) {
+	r, ok := a.running[in.Key]
+	if !ok || r.epoch != in.Epoch {
+		return
+	}
+	delete(a.running, in.Key)
+	if in.Command != nil && a.gone == nil {
+		a.queue = append(a.queue, &input{cmd: in.Command, late: r.overdue})
+	}
+}
+
+// transcriptCache holds a session's conversation while it is hot. It follows spec; when an append does
+// not happen, or lands elsewhere, the cache is dropped and read again.
+type transcriptCache struct {
+	t       *engine.Transcript
+	reading bool
+	stale   bool          // what is being read was overtaken by a drop
+	since   []engine.Fact // facts that came while reading
+}
+
+func (c *transcriptCache) ready() bool { return c.t != nil }
+
+func (c *transcriptCache) bytes() int {
+	if c.t == nil {
+		return 0
+	}
+	return c.t.Bytes()
+}
+
+func (c *transcriptCache) build(facts []engine.Fact) {
+	c.t = engine.NewTranscript()
+	for _, f := range facts {
+		c.t.Apply(f)
+	}
+}
+
+func (c *transcriptCache) apply(facts []engine.Fact) {
+	if c.reading {
+		c.since = append(c.since, facts...)
+	}
+	if c.t != nil {
+		for _, f := range facts {
+			c.t.Apply(f)
+		}
+	}
+}
+
+func (c *transcriptCache) drop() {
+	c.t, c.since = nil, nil
+	c.stale = c.reading
+}
+
+func (a *Actor) readTranscript() {
+	c := &a.transcript
+	if c.reading || a.now.Before(a.retryAt) {
+		return
+	}
+	c.reading, c.stale, c.since = true, false, nil
+	if a.flight != nil {
+		c.since = append(c.since, a.flight.facts...)
+	}
+	a.do(ReadTranscript{Until: a.base.Head})
+}
+
+func (a *Actor) onTranscript(in TranscriptRead) {
+	c := &a.transcript
+	since := c.since
+	stale := c.stale
+	c.reading, c.stale, c.since = false, false, nil
+	if in.Err != nil {
+		a.backOff()
+		return
+	}
+	if stale {
+		return
+	}
+	facts, err := decodeAll(in.Records)
+	if err != nil {
+		a.fault(err)
+		return
+	}
+	c.build(facts)
+	c.apply(since)
+}
+
+// decodeAll reads stored records.
+func decodeAll(records []store.Record) ([]engine.Fact, error) {
+	facts := make([]engine.Fact, len(records))
+	for i, r := range records {
+		e, err := engine.Decode(engine.Kind(r.Kind), r.Version, r.Data)
+		if err != nil {
+			return nil, err
+		}
+		facts[i] = engine.Fact{Number: r.Number, Time: r.Time, Event: e}
+	}
+	return facts, nil
+}
+
+// describe fills in what an append says beside its fence: the records and the rows that follow from them.
+func describe(req *store.Append, facts []engine.Fact, before *engine.State) error {
+	for _, f := range facts {
+		s, err := engine.Encode(f.Event)
+		if err != nil {
+			return err
+		}
+		req.Records = append(req.Records, store.Record{Kind: string(s.Kind), Version: s.Version, Run: s.Run, Item: s.Item, Terminal: s.Terminal, Data: s.Data})
+		switch e := f.Event.(type) {
+		case engine.TurnAccepted:
+			if e.SubmissionID != "" {
+				req.Receipts = append(req.Receipts, store.Receipt{Key: e.SubmissionID, Run: e.Run, Accepted: f.Number, Fields: e.Fingerprint})
+			}
+		case engine.TurnEnded:
+			u := e.Usage
+			req.Usage = append(req.Usage, store.UsageDelta{Day: f.Time.UTC().Format("2006-01-02"), Turns: 1, Input: u.InputTokens, Cached: u.CachedInputTokens,
+				Output: u.OutputTokens, Reasoning: u.ReasoningTokens, Estimated: u.Estimated})
+		case engine.InteractionRequired:
+			public, _ := engine.PublicInteraction(f)
+			data, err := engine.EncodeInteraction(public)
+			if err != nil {
+				return err
+			}
+			req.Opened = append(req.Opened, store.Interaction{ID: e.ID, Data: data})
+		case engine.InteractionResolved:
+			req.Closed = append(req.Closed, e.ID)
+		case engine.SessionDeleted:
+			req.Delete = true
+			for _, in := range before.Interactions {
+				req.Closed = append(req.Closed, in.ID)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package runtime
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/store"
+)
+
+// Bounds of the cache of sessions that nothing runs in.
+const (
+	maxIdleCells = 512
+	maxIdleBytes = 64 << 20
+)
+
+// cell is the shell around one actor: a lock, a timer and the contexts of its running effects. Between
+// inputs it holds no goroutine.
+type cell struct {
+	session string
+
+	mu    sync.Mutex
+	actor *Actor
+	dead  bool // dropped: whoever holds it looks the session up again
+	timer *time.Timer
+	runs  map[string]context.CancelCauseFunc
+	used  uint64
+	owns  bool
+}
+
+// tell delivers an input to a session's actor, making one if need be.
+func (r *Runtime) tell(session string, in Input) {
+	for {
+		if r.deliver(r.cell(session), in) {
+			return
+		}
+	}
+}
+
+func (r *Runtime) cell(session string) *cell {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.cells[session]
+	if c == nil {
+		c = &cell{session: session, runs: map[string]context.CancelCauseFunc{}}
+		c.actor = NewActor(session, ActorEnv{
+			Process: r.Process, Can: r.cfg.Registry.Can, NewID: newID, Jitter: jitter, Parallel: r.cfg.Parallel, Grace: r.cfg.CancelGrace,
+		})
+		r.cells[session] = c
+	}
+	r.used++
+	c.used = r.used
+	return c
+}
+
+// existing returns a session's cell if there is one.
+func (r *Runtime) existing(session string) *cell {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cells[session]
+}
+
+// owned lists the cells whose sessions this process holds.
+func (r *Runtime) owned() []*cell {
+	r.mu.Lock()
+	all := make([]*cell, 0, len(r.cells))
+	for _, c := range r.cells {
+		all = append(all, c)
+	}
+	r.mu.Unlock()
+	return slices.DeleteFunc(all, func(c *cell) bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return !c.owns
+	})
+}
+
+// deliver steps an actor and does what it asks. It reports false for a cell that was dropped.
+func (r *Runtime) deliver(c *cell, in Input) bool {
+	c.mu.Lock()
+	if c.dead {
+		c.mu.Unlock()
+		return false
+	}
+	if r.ctx.Err() != nil { // closed: nothing is begun any more
+		c.mu.Unlock()
+		return true
+	}
+	owned := c.owns
+	for _, act := range c.actor.Step(r.cfg.Clock.Now(), in) {
+		r.perform(c, act)
+	}
+	c.owns = c.actor.Owns()
+	newly := c.owns && !owned
+	idle := c.actor.Idle()
+	gone := idle && c.actor.gone != nil
+	if gone {
+		c.dead = true
+	}
+	c.mu.Unlock()
+	switch {
+	case gone:
+		r.drop(c)
+	case idle:
+		r.trim()
+	case newly:
+		r.watch()
+	}
+	return true
+}
+
+// perform does one action. The cell's lock is held: nothing here may wait or step the actor.
+func (r *Runtime) perform(c *cell, act Action) {
+	switch act := act.(type) {
+	case Load:
+		r.background(func(ctx context.Context) {
+			loaded, err := r.cfg.Store.Load(ctx, c.session, act.Schema)
+			r.deliver(c, Loaded{Loaded: loaded, Err: err})
+		})
+	case ReadTail:
+		r.background(func(ctx context.Context) { r.deliver(c, r.readTail(ctx, c.session, act.After)) })
+	case ReadTranscript:
+		r.background(func(ctx context.Context) {
+			records, err := r.cfg.Store.Records(ctx, store.RecordQuery{Session: c.session, Until: act.Until, Items: true})
+			r.deliver(c, TranscriptRead{Records: records, Until: act.Until, Err: err})
+		})
+	case Write:
+		r.background(func(ctx context.Context) {
+			kind := act.Append.Records[0].Kind
+			r.failpoint("append.before/" + kind)
+			result, err := r.cfg.Store.Append(ctx, act.Append)
+			r.failpoint("append.after/" + kind)
+			r.deliver(c, Appended{ID: act.Append.ID, Result: result, Err: err})
+		})
+	case Start:
+		ctx, cancel := context.WithCancelCause(r.ctx)
+		key := act.Effect.Key()
+		c.runs[key] = cancel
+		r.effects.Add(1)
+		go func() {
+			defer r.effects.Done()
+			cmd := r.execute(ctx, act)
+			c.mu.Lock()
+			delete(c.runs, key)
+			c.mu.Unlock()
+			cancel(nil)
+			r.deliver(c, Done{Key: key, Epoch: act.Epoch, Command: cmd})
+		}()
+	case Stop:
+		if cancel := c.runs[act.Key]; cancel != nil {
+			cancel(errStopped)
+		}
+	case Reply:
+		r.mu.Lock()
+		ch := r.waiters[act.Waiter]
+		r.mu.Unlock()
+		if ch != nil {
+			ch <- act // buffered, one reply a waiter
+		}
+	case Publish:
+		r.publish(c.session, act)
+	case Park:
+		r.log.Error("session set aside", "session", c.session, "reason", act.Reason)
+		r.background(func(ctx context.Context) {
+			if err := r.cfg.Store.Park(ctx, c.session, act.Reason, r.cfg.Build); err != nil {
+				r.log.Error("session could not be set aside", "session", c.session, "error", err)
+			}
+		})
+	case SetTimer:
+		if c.timer != nil {
+			c.timer.Stop()
+			c.timer = nil
+		}
+		if !act.At.IsZero() {
+			c.timer = time.AfterFunc(max(act.At.Sub(r.cfg.Clock.Now()), 0), func() { r.deliver(c, Tick{}) })
+		}
+	}
+}
+
+// background runs a call into the store. It is not bound to any caller: a caller that leaves must not
+// take an append of others with it.
+func (r *Runtime) background(f func(ctx context.Context)) {
+	r.wg.Add(1)
+	go func() {
+		defer r.wg.Done()
+		f(context.WithoutCancel(r.ctx))
+	}()
+}
+
+func (r *Runtime) readTail(ctx context.Context, session string, after uint64) Tail {
+	// The row is read first: records that come in between are folded as well, and a claim that moves is
+	// seen at the next append.
+	row, err := r.cfg.Store.Session(ctx, session)
+	if err != nil {
+		return Tail{Err: err}
+	}
+	records, err := r.cfg.Store.Records(ctx, store.RecordQuery{Session: session, After: after})
+	return Tail{Session: row, Records: records, Err: err}
+}
+
+func (r *Runtime) publish(session string, p Publish) {
+	if !r.hub.Wants(session) {
+		return
+	}
+	events := make([]api.Event, 0, len(p.Facts))
+	for _, f := range p.Facts {
+		e, err := engine.Public(f)
+		if err != nil {
+			r.log.Error("event without public form", "session", session, "number", f.Number, "error", err)
+			return
+		}
+		events = append(events, e)
+	}
+	r.hub.Publish(session, events)
+}
+
+func (c *cell) stopAll(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cancel := range c.runs {
+		cancel(cause)
+	}
+}
+
+func (r *Runtime) drop(c *cell) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cells[c.session] == c {
+		delete(r.cells, c.session)
+	}
+}
+
+// trim drops the caches of idle sessions that were used longest ago, beyond the bounds.
+func (r *Runtime) trim() {
+	r.mu.Lock()
+	if len(r.cells) <= maxIdleCells {
+		r.mu.Unlock()
+		return
+	}
+	cells := make([]*cell, 0, len(r.cells))
+	for _, c := range r.cells {
+		cells = append(cells, c)
+	}
+	r.mu.Unlock()
+	slices.SortFunc(cells, func(a, b *cell) int { return int(int64(b.used) - int64(a.used)) })
+	kept, bytes := 0, 0
+	for _, c := range cells {
+		c.mu.Lock()
+		drop := false
+		if c.actor.Idle() {
+			kept++
+			bytes += c.actor.Bytes()
+			drop = kept > maxIdleCells*3/4 || bytes > maxIdleBytes
+			c.dead = c.dead || drop
+		}
+		c.mu.Unlock()
+		if drop {
+			r.drop(c)
+		}
+	}
+}

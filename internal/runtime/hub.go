@@ -1,0 +1,244 @@
+package runtime
+
+import (
+	"sync"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// subscriberQueue bounds what is kept for a slow subscriber; behind it the journal is read again.
+const subscriberQueue = 512
+
+// Hub hands what became durable, and live deltas, to those who watch a session. It holds no history: a
+// subscriber that was slow reads the journal from where it is. Safe for concurrent use.
+type Hub struct {
+	mu       sync.Mutex
+	sessions map[string]*topic
+}
+
+type topic struct {
+	head uint64 // of what was published or read
+	subs map[*Subscription]struct{}
+	live map[string]*liveText // by kind, of the attempt that streams
+}
+
+// liveText is the text of the running attempt so far, for those who join midway.
+type liveText struct {
+	run   string
+	delta api.Delta // Text holds all of it
+}
+
+// NewHub returns an empty hub.
+func NewHub() *Hub { return &Hub{sessions: map[string]*topic{}} }
+
+// Subscription is one watcher's queue.
+type Subscription struct {
+	hub     *Hub
+	session string
+	wake    chan struct{}
+
+	mu     sync.Mutex
+	queue  []Live
+	behind bool // the queue overflowed, or something was published elsewhere: read the journal
+	closed bool
+}
+
+// Live is something that happens now: a journalled event, or a delta.
+type Live struct {
+	Event api.Event
+	Delta *api.Delta // of a delta event
+}
+
+// Subscribe watches a session from now on; first come the deltas of the running attempt so far.
+func (h *Hub) Subscribe(session string) *Subscription {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.topic(session)
+	s := &Subscription{hub: h, session: session, wake: make(chan struct{}, 1)}
+	t.subs[s] = struct{}{}
+	for typ, l := range t.live {
+		d := l.delta
+		s.queue = append(s.queue, Live{Event: api.Event{Type: api.EventType(typ), Run: l.run}, Delta: &d})
+	}
+	return s
+}
+
+func (h *Hub) topic(session string) *topic {
+	t := h.sessions[session]
+	if t == nil {
+		t = &topic{subs: map[*Subscription]struct{}{}, live: map[string]*liveText{}}
+		h.sessions[session] = t
+	}
+	return t
+}
+
+// Watched lists the sessions that somebody watches, with the head that was published last.
+func (h *Hub) Watched() map[string]uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := map[string]uint64{}
+	for id, t := range h.sessions {
+		if len(t.subs) > 0 {
+			out[id] = t.head
+		}
+	}
+	return out
+}
+
+// Wants reports whether anybody watches the session, so that events need to be made for it.
+func (h *Hub) Wants(session string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.sessions[session]
+	return t != nil && len(t.subs) > 0
+}
+
+// Publish hands journalled events to the session's watchers, in order.
+func (h *Hub) Publish(session string, events []api.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.sessions[session]
+	if t == nil || len(events) == 0 {
+		return
+	}
+	t.head = max(t.head, events[len(events)-1].Number)
+	items := make([]Live, len(events))
+	for i, e := range events {
+		items[i] = Live{Event: e}
+		switch e.Type {
+		case api.EventModelCallFinished, api.EventModelCallFailed, api.EventTurnEnded:
+			clear(t.live)
+		}
+	}
+	for s := range t.subs {
+		s.push(items)
+	}
+}
+
+// Advance tells the session's watchers that the journal has grown to head by another process.
+func (h *Hub) Advance(session string, head uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.sessions[session]
+	if t == nil || head <= t.head {
+		return
+	}
+	t.head = head
+	for s := range t.subs {
+		s.fallBehind()
+	}
+}
+
+// Delta hands a piece of a running attempt to the session's watchers.
+func (h *Hub) Delta(session, run string, reasoning bool, d api.Delta) {
+	typ := api.EventTextDelta
+	if reasoning {
+		typ = api.EventReasoningDelta
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.topic(session)
+	l := t.live[string(typ)]
+	if l == nil || l.run != run || l.delta.Call != d.Call || l.delta.Attempt != d.Attempt || l.delta.Epoch != d.Epoch {
+		for k, old := range t.live {
+			if old.run != run || old.delta.Call != d.Call || old.delta.Attempt != d.Attempt || old.delta.Epoch != d.Epoch {
+				delete(t.live, k)
+			}
+		}
+		l = &liveText{run: run, delta: api.Delta{Call: d.Call, Attempt: d.Attempt, Epoch: d.Epoch}}
+		t.live[string(typ)] = l
+	}
+	d.From = len(l.delta.Text)
+	l.delta.Text += d.Text
+	item := []Live{{Event: api.Event{Type: typ, Run: run}, Delta: &d}}
+	for s := range t.subs {
+		s.push(item)
+	}
+}
+
+// Forget drops what is kept of a session that nobody watches and nothing streams to.
+func (h *Hub) Forget(session string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.sessions[session]; t != nil && len(t.subs) == 0 {
+		delete(h.sessions, session)
+	}
+}
+
+func (s *Subscription) push(items []Live) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return
+	case len(s.queue)+len(items) > subscriberQueue:
+		s.queue, s.behind = nil, true
+	default:
+		s.queue = append(s.queue, items...)
+	}
+	s.signal()
+}
+
+func (s *Subscription) fallBehind() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.behind = true
+	s.signal()
+}
+
+func (s *Subscription) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Take returns what has come since the last call; behind means that the journal must be read first.
+func (s *Subscription) Take() (items []Live, behind bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	items, behind = s.queue, s.behind
+	s.queue, s.behind = nil, false
+	return items, behind
+}
+
+// Wake is signalled when Take has something to give, or the subscription was closed.
+func (s *Subscription) Wake() <-chan struct{} { return s.wake }
+
+// Closed reports whether Close was called.
+func (s *Subscription) Closed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// Close ends the subscription; any number of calls.
+func (s *Subscription) Close() {
+	s.hub.mu.Lock()
+	if t := s.hub.sessions[s.session]; t != nil {
+		delete(t.subs, s)
+		if len(t.subs) == 0 && len(t.live) == 0 {
+			delete(s.hub.sessions, s.session)
+		}
+	}
+	s.hub.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed, s.queue = true, nil
+	s.signal()
+}
+
+// CloseAll ends every subscription: the process is going away.
+func (h *Hub) CloseAll() {
+	h.mu.Lock()
+	var all []*Subscription
+	for _, t := range h.sessions {
+		for s := range t.subs {
+			all = append(all, s)
+		}
+	}
+	h.mu.Unlock()
+	for _, s := range all {
+		s.Close()
+	}
+}

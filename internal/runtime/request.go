@@ -1,0 +1,113 @@
+package runtime
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/tool"
+)
+
+// buildRequest makes a model's request of a conversation. The conversation is whole by construction: a
+// model call is due only when every call before it has its result.
+func buildRequest(agent *Agent, s Start) model.Request {
+	turn := s.State.Turn
+	req := model.Request{
+		Model: turn.Model.Name, Instructions: agent.Definition.Instructions, Tools: agent.Declarations,
+		NoTools: turn.Call.Closing && len(agent.Declarations) > 0, MaxOutputTokens: turn.Call.Max, Session: s.State.Session,
+	}
+	if s.Addendum != "" {
+		req.Instructions = strings.TrimPrefix(req.Instructions+"\n\n"+s.Addendum, "\n\n")
+	}
+	req.Items = make([]model.Item, 0, len(s.Entries))
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		item := model.Item{Text: e.Text}
+		switch e.Kind {
+		case engine.EntryUser, engine.EntryNotice:
+			item.Kind = model.UserItem
+		case engine.EntryText:
+			item.Kind = model.AssistantItem
+		case engine.EntryReasoning:
+			item.Kind = model.ReasoningItem
+		case engine.EntryCall:
+			item = model.Item{Kind: model.ToolCallItem, CallID: e.CallID, Name: e.Name, Arguments: json.RawMessage(e.Arguments)}
+		case engine.EntryResult:
+			item = model.Item{Kind: model.ToolResultItem, CallID: e.CallID, Name: e.Name, Output: e.Text, Failed: e.Code != ""}
+		}
+		if len(e.Private) > 0 {
+			var p model.Private
+			if json.Unmarshal(e.Private, &p) == nil {
+				item.Private = &p
+			}
+		}
+		req.Items = append(req.Items, item)
+	}
+	return req
+}
+
+// answerItems puts a model's answer into stored form, with what is wrong with each call. Nothing invalid
+// is stored: what does not parse is replaced, and its start is quoted in the verdict (RU8, C40).
+func answerItems(agent *Agent, resp model.Response) []engine.Item {
+	items := make([]engine.Item, 0, len(resp.Items))
+	for _, it := range resp.Items {
+		out := engine.Item{Text: strings.ToValidUTF8(it.Text, "\uFFFD")}
+		if it.Private != nil {
+			out.Private, _ = json.Marshal(it.Private)
+		}
+		switch it.Kind {
+		case model.AssistantItem:
+			if out.Text == "" {
+				continue
+			}
+			out.Kind = engine.ItemText
+		case model.ReasoningItem:
+			out.Kind = engine.ItemReasoning
+		case model.ToolCallItem:
+			out = callItem(agent, it, out.Private, resp.Stop)
+		default:
+			continue
+		}
+		items = append(items, out)
+	}
+	return items
+}
+
+func callItem(agent *Agent, it model.ResponseItem, private []byte, stop model.StopReason) engine.Item {
+	out := engine.Item{Kind: engine.ItemCall, Name: it.Name, Arguments: strings.TrimSpace(it.Arguments), Private: private}
+	if out.Arguments == "" {
+		out.Arguments = "{}" // a tool without parameters: some servers send nothing
+	}
+	if mapped, err := tool.ModelName(out.Name); err != nil || mapped != out.Name {
+		out.Name = "invalid_tool_name"
+	}
+	if schema := agent.schemas[out.Name]; schema != nil && stop != model.StopOutputLimit {
+		if err := schema.Validate([]byte(out.Arguments)); err != nil {
+			e := api.AsError(err)
+			out.Code, out.Message = e.Code, "Not run: "+e.Message
+		}
+	}
+	if !isObject(out.Arguments) {
+		if out.Code == "" {
+			out.Code, out.Message = api.CodeArgumentsInvalid, "Not run: the arguments are not a JSON object."
+		}
+		out.Message += fmt.Sprintf(" The arguments began: %q", firstBytes(out.Arguments, 200))
+		out.Arguments = "{}"
+	}
+	return out
+}
+
+func firstBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+func isObject(text string) bool {
+	var m map[string]json.RawMessage
+	return strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &m) == nil
+}

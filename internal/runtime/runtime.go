@@ -1,0 +1,270 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/store"
+)
+
+// Config configures a Runtime. Zero values take the defaults given.
+type Config struct {
+	Store    store.Store
+	Registry *Registry
+	Clock    Clock        // SystemClock
+	Logger   *slog.Logger // discards
+	// Lease is how long a process may be silent before another takes its sessions over, give or take a
+	// quarter. Defaults to 8 s; at least 200 ms.
+	Lease       time.Duration
+	Poll        time.Duration // between looks for work, defaults to 1 s
+	ToolTimeout time.Duration // api.DefaultToolTimeout
+	CancelGrace time.Duration // api.DefaultCancelGrace
+	Parallel    int           // tool bodies of one session at once, api.DefaultToolParallel
+	Build       string        // for parked sessions: tried again by another build
+	Host        string        // for people
+	PID         int
+	// Failpoint, unless nil, is called at named points of every append and effect, for tests that end the
+	// process there. CheckRequest, unless nil, sees every request before it is sent.
+	Failpoint    func(point string)
+	CheckRequest func(model.Request)
+}
+
+// Runtime runs sessions in this process.
+type Runtime struct {
+	cfg Config
+	log *slog.Logger
+	hub *Hub
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // loops and calls into the store
+
+	leaseMu sync.Mutex
+	leaser  *Leaser
+	leased  chan struct{} // closed at the first registration's answer
+	leaseIn chan LeaseInput
+
+	claimIn chan ClaimInput
+	watchIn chan struct{}
+
+	mu      sync.Mutex
+	cells   map[string]*cell
+	used    uint64
+	waiters map[uint64]chan Reply
+	waiter  uint64
+	closing bool
+	effects sync.WaitGroup
+}
+
+// New starts a runtime: it registers the process, takes over what dead ones left, and goes on with it.
+func New(ctx context.Context, cfg Config) (*Runtime, error) {
+	if cfg.Clock == nil {
+		cfg.Clock = SystemClock{}
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Lease == 0 {
+		cfg.Lease = 8 * time.Second
+	}
+	cfg.Lease = max(cfg.Lease, 200*time.Millisecond)
+	if cfg.Poll == 0 {
+		cfg.Poll = time.Second
+	}
+	if cfg.ToolTimeout <= 0 {
+		cfg.ToolTimeout = api.DefaultToolTimeout
+	}
+	if cfg.CancelGrace <= 0 {
+		cfg.CancelGrace = api.DefaultCancelGrace
+	}
+	if cfg.Parallel <= 0 {
+		cfg.Parallel = api.DefaultToolParallel
+	}
+	r := &Runtime{
+		cfg: cfg, log: cfg.Logger, hub: NewHub(), cells: map[string]*cell{}, waiters: map[uint64]chan Reply{},
+		leaser:  NewLeaser(store.Process{Host: cfg.Host, PID: cfg.PID}, cfg.Lease, newID),
+		leased:  make(chan struct{}),
+		leaseIn: make(chan LeaseInput, 16), claimIn: make(chan ClaimInput, 16), watchIn: make(chan struct{}, 1),
+	}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.wg.Go(r.leaseLoop)
+	select {
+	case <-r.leased:
+	case <-ctx.Done():
+		r.cancel()
+		r.wg.Wait()
+		return nil, api.Errorf(api.CodeCancelled, "the start was cancelled: %w", context.Cause(ctx))
+	}
+	r.leaseMu.Lock()
+	registered := r.leaser.Process() != ""
+	r.leaseMu.Unlock()
+	if !registered {
+		// The store cannot be written now. Reading works; the lease loop goes on trying.
+		r.log.Warn("the process could not be registered; it reads, and runs nothing until it is")
+	}
+	r.wg.Go(r.claimLoop)
+	r.wg.Go(r.watchLoop)
+	return r, nil
+}
+
+// Subscribe watches a session from now on, whichever process writes to it.
+func (r *Runtime) Subscribe(session string) *Subscription {
+	s := r.hub.Subscribe(session)
+	r.watch()
+	return s
+}
+
+// Kick looks for work now: what this process can run may have grown.
+func (r *Runtime) Kick() {
+	select {
+	case r.claimIn <- ClaimKick{}:
+	default:
+	}
+	for _, c := range r.owned() {
+		r.deliver(c, Tick{})
+	}
+}
+
+// Submit brings a command to a session and waits until it is durable, or refused. When ctx ends first the
+// command is taken back if that is still possible.
+func (r *Runtime) Submit(ctx context.Context, session string, cmd engine.Command) (Reply, error) {
+	if ctx.Err() != nil {
+		return Reply{}, api.Errorf(api.CodeCancelled, "cancelled before anything was sent: %w", context.Cause(ctx))
+	}
+	ch := make(chan Reply, 1)
+	r.mu.Lock()
+	if r.closing {
+		r.mu.Unlock()
+		return Reply{}, api.Errorf(api.CodeClosed, "the harness was closed")
+	}
+	r.waiter++
+	id := r.waiter
+	r.waiters[id] = ch
+	r.mu.Unlock()
+	r.tell(session, Submit{Command: cmd, Waiter: id})
+	var reply Reply
+	select {
+	case reply = <-ch:
+	case <-ctx.Done():
+		r.tell(session, Withdraw{Waiter: id})
+		select {
+		case reply = <-ch:
+		case <-r.ctx.Done():
+			reply.Err = api.Errorf(api.CodeClosed, "the harness was closed before the store had answered; look at the session's state")
+		}
+	case <-r.ctx.Done():
+		reply.Err = api.Errorf(api.CodeClosed, "the harness was closed before the store had answered; look at the session's state")
+	}
+	r.mu.Lock()
+	delete(r.waiters, id)
+	r.mu.Unlock()
+	if errors.Is(reply.Err, errWithdrawn) {
+		return Reply{}, api.Errorf(api.CodeCancelled, "cancelled before the input was stored; nothing was submitted: %w", context.Cause(ctx))
+	}
+	return reply, reply.Err
+}
+
+// Create stores a new session.
+func (r *Runtime) Create(ctx context.Context, session string, e engine.SessionCreated, c store.Creation) error {
+	events, after, err := engine.Decide(&engine.State{Session: session}, engine.Create{Event: e}, engine.Env{Now: r.cfg.Clock.Now()})
+	if err != nil {
+		return err
+	}
+	req := store.Append{ID: newID(), Session: session, Create: &c, Time: after.Time, Index: store.Index{Activity: engine.Activity(after)}}
+	if err := describe(&req, []engine.Fact{{Number: 1, Time: after.Time, Event: events[0]}}, after); err != nil {
+		return err
+	}
+	for wait := storeRetry; ; wait = min(2*wait, maxStoreRetry) {
+		r.failpoint("append.before/session_created")
+		_, err = r.cfg.Store.Append(ctx, req)
+		r.failpoint("append.after/session_created")
+		if !errors.Is(err, store.ErrFateUnknown) {
+			return err
+		}
+		select { // settle the fate: write it again
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return api.Errorf(api.CodeCancelled, "cancelled while it was unknown whether session %s was stored: %w", session, context.Cause(ctx))
+		}
+	}
+}
+
+// Process is this process's id in the store, "" while it is not registered.
+func (r *Runtime) Process() string {
+	r.leaseMu.Lock()
+	defer r.leaseMu.Unlock()
+	return r.leaser.Process()
+}
+
+// live reports whether a body may start.
+func (r *Runtime) live() bool {
+	r.leaseMu.Lock()
+	defer r.leaseMu.Unlock()
+	return r.leaser.Live(r.cfg.Clock.Boot())
+}
+
+// Close stops: effects are told to stop, outcomes that come are stored, the lease is given back. What
+// still ran is recovered by whoever opens the store next.
+func (r *Runtime) Close(ctx context.Context) error {
+	r.mu.Lock()
+	already := r.closing
+	r.closing = true
+	cells := make([]*cell, 0, len(r.cells))
+	for _, c := range r.cells {
+		cells = append(cells, c)
+	}
+	r.mu.Unlock()
+	if already {
+		return nil
+	}
+	for _, c := range cells {
+		c.stopAll(errClosing)
+	}
+	waitFor(ctx, &r.effects)
+	r.settleFlights(ctx, cells)
+	r.leaseMu.Lock()
+	r.leaser.Step(r.cfg.Clock.Now(), r.cfg.Clock.Boot(), LeaseStop{})
+	id := r.leaser.Process()
+	r.leaseMu.Unlock()
+	r.cancel()
+	r.hub.CloseAll()
+	waitFor(ctx, &r.wg)
+	if id == "" {
+		return nil
+	}
+	if err := r.cfg.Store.Unregister(context.WithoutCancel(ctx), id); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return api.Errorf(api.CodeStoreUnavailable, "the lease could not be given back; it ends by itself: %w", err)
+	}
+	return nil
+}
+
+func waitFor(ctx context.Context, wg *sync.WaitGroup) {
+	done := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+func (r *Runtime) failpoint(name string) {
+	if f := r.cfg.Failpoint; f != nil {
+		f(name)
+	}
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+func jitter() float64 { return rand.Float64() }

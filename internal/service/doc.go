@@ -1,0 +1,6 @@
+// Package service implements api.Service on the runtime and a store: it checks what comes in, looks up
+// receipts before anything else, hands commands to the runtime, and answers reads from the journal and the
+// lease alone, so that every process gives the same answer.
+//
+// Imports: api, internal/runtime, internal/engine, internal/definition, store, model, tool.
+package service

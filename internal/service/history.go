@@ -1,0 +1,123 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/definition"
+	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/store"
+	"github.com/openworkerai/openworker/tool"
+)
+
+// History implements api.Service (CO2). A cursor is the place in the conversation.
+func (s *Service) History(ctx context.Context, q api.HistoryQuery) (api.HistoryPage, error) {
+	limit, err := pageLimit(q.Limit)
+	if err != nil {
+		return api.HistoryPage{}, err
+	}
+	if _, err := s.session(ctx, q.Session); err != nil {
+		return api.HistoryPage{}, err
+	}
+	from := 0
+	if q.Cursor != "" {
+		if from, err = strconv.Atoi(q.Cursor); err != nil || from < 0 {
+			return api.HistoryPage{}, api.Errorf(api.CodeInvalidRequest, "cursor %q is not one that a page of history gave", q.Cursor)
+		}
+	}
+	entries, err := s.conversation(ctx, q.Session)
+	if err != nil {
+		return api.HistoryPage{}, err
+	}
+	page := api.HistoryPage{Items: []api.HistoryItem{}}
+	for i := from; i < len(entries); i++ {
+		if len(page.Items) == limit {
+			page.Next = strconv.Itoa(i)
+			break
+		}
+		if !entries[i].Open {
+			page.Items = append(page.Items, entries[i].History())
+		}
+	}
+	return page, nil
+}
+
+func (s *Service) conversation(ctx context.Context, session string) ([]engine.Entry, error) {
+	facts, err := s.read(ctx, store.RecordQuery{Session: session, Items: true})
+	if err != nil {
+		return nil, err
+	}
+	t := engine.NewTranscript()
+	for _, f := range facts {
+		t.Apply(f)
+	}
+	return t.Entries(), nil
+}
+
+const historyToolName = "read_history"
+
+// historyTool is the built-in by which a model reads its session's complete history (BT1).
+type historyTool struct{ s *Service }
+
+func (historyTool) Declaration() api.ToolDeclaration {
+	return definition.Builtins(api.AgentDefinition{BuiltinTools: api.BuiltinTools{ReadHistory: api.Set(true)}})[0]
+}
+
+func (historyTool) Timeout() time.Duration { return time.Minute }
+
+// Run gives a page of history, newest state of the journal.
+func (h historyTool) Run(ctx context.Context, call tool.Call) (string, error) {
+	var args struct {
+		Cursor string `json:"cursor"`
+		Query  string `json:"query"`
+		Limit  int    `json:"limit"`
+	}
+	if err := json.Unmarshal(call.Arguments, &args); err != nil {
+		return "", err
+	}
+	if args.Limit == 0 {
+		args.Limit = 20
+	}
+	type item struct {
+		Type string `json:"type"`
+		Text string `json:"text,omitempty"`
+		Call string `json:"call,omitempty"`
+	}
+	out := struct {
+		Items []item `json:"items"`
+		Next  string `json:"next_cursor,omitempty"`
+	}{Items: []item{}}
+	entries, err := h.s.conversation(ctx, call.Session.Session)
+	if err != nil {
+		return "", err
+	}
+	from := 0
+	if args.Cursor != "" {
+		if from, err = strconv.Atoi(args.Cursor); err != nil || from < 0 {
+			return "", api.Errorf(api.CodeArgumentsInvalid, "cursor %q is not one that a page gave", args.Cursor)
+		}
+	}
+	size, query := 0, strings.ToLower(args.Query)
+	for i := from; i < len(entries); i++ {
+		e := entries[i]
+		if e.Kind == engine.EntryReasoning || e.Open || query != "" && !strings.Contains(strings.ToLower(e.Text+e.Name+e.Arguments), query) {
+			continue
+		}
+		it := item{Type: string(e.Kind), Text: e.Text}
+		if e.Kind == engine.EntryCall {
+			it.Text, it.Call = e.Arguments, e.Name
+		}
+		if len(out.Items) == args.Limit || size+len(it.Text) > api.MaxToolOutputBytes/2 && len(out.Items) > 0 {
+			out.Next = strconv.Itoa(i)
+			break
+		}
+		size += len(it.Text)
+		out.Items = append(out.Items, it)
+	}
+	data, err := json.Marshal(out)
+	return string(data), err
+}

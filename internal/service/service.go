@@ -1,0 +1,278 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/runtime"
+	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/store"
+	"github.com/openworkerai/openworker/tool"
+)
+
+// Version is the release that this source becomes.
+const Version = "0.1.0-dev"
+
+// Credentials give secrets for providers (RE5). Credential is called concurrently, at each model call.
+type Credentials interface {
+	Credential(ctx context.Context, provider string) (secret string, ok bool, err error)
+}
+
+// Config configures a Service. Only Store is required.
+type Config struct {
+	Store store.Store
+	// StateDir is checked against workspaces (SE5); "" where the store has no directory.
+	StateDir string
+	// ScratchDir holds private scratch directories. Defaults to "openworker" in the system's cache directory.
+	ScratchDir  string
+	Providers   []model.Provider
+	Credentials Credentials
+	Logger      *slog.Logger // defaults to none
+	// Lease is how long the process may be silent before another takes its sessions over. Defaults to 8 s.
+	Lease        time.Duration
+	Poll         time.Duration // between looks for work; defaults to 1 s
+	ToolTimeout  time.Duration // defaults to api.DefaultToolTimeout
+	CancelGrace  time.Duration // defaults to api.DefaultCancelGrace
+	ToolParallel int           // defaults to api.DefaultToolParallel
+	// Failpoint and CheckRequest are for tests; see runtime.Config.
+	Failpoint    func(point string)
+	CheckRequest func(model.Request)
+}
+
+// Service implements api.Service in this process.
+type Service struct {
+	cfg      Config
+	store    store.Store
+	log      *slog.Logger
+	registry *runtime.Registry
+	runtime  *runtime.Runtime
+
+	mu    sync.Mutex
+	facts map[string]*facts // immutable facts of sessions, by id
+
+	ctx    context.Context // of background clean-up
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+var _ api.Service = (*Service)(nil)
+
+// New starts a service. It registers the process and begins to go on with what has work.
+func New(ctx context.Context, cfg Config) (*Service, error) {
+	if cfg.Store == nil {
+		return nil, api.Errorf(api.CodeInvalidRequest, "a service needs a store")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	names := map[string]bool{}
+	for _, p := range cfg.Providers {
+		if name := strings.ToLower(p.Name()); names[name] || name == "" {
+			return nil, api.Errorf(api.CodeInvalidRequest, "two providers are named %q, without case, or one has no name; give each its own", p.Name())
+		} else {
+			names[name] = true
+		}
+	}
+	registry := runtime.NewRegistry(cfg.Providers, cfg.Credentials, time.Now)
+	host, _ := os.Hostname()
+	s := &Service{cfg: cfg, store: cfg.Store, log: cfg.Logger, registry: registry, facts: map[string]*facts{}}
+	registry.Bind(historyTool{s})
+	rt, err := runtime.New(ctx, runtime.Config{
+		Store: cfg.Store, Registry: registry, Logger: cfg.Logger, Lease: cfg.Lease, Poll: cfg.Poll, ToolTimeout: cfg.ToolTimeout,
+		CancelGrace: cfg.CancelGrace, Parallel: cfg.ToolParallel, Build: Version, Host: host, PID: os.Getpid(),
+		Failpoint: cfg.Failpoint, CheckRequest: cfg.CheckRequest,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.runtime = rt
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.wg.Go(func() { s.cleanDeleted(s.ctx) })
+	return s, nil
+}
+
+// Bind makes tool bodies available in this process under their catalogue names; sessions that waited for
+// them go on (RE8). A later tool replaces an earlier one of its name.
+func (s *Service) Bind(tools ...tool.Tool) error {
+	for _, t := range tools {
+		d := t.Declaration()
+		if _, err := tool.ModelName(d.Name); err != nil {
+			return err
+		}
+		if d.Name == historyToolName {
+			return api.Errorf(api.CodeInvalidTool, "the name %q belongs to a built-in tool; choose another", d.Name)
+		}
+	}
+	s.registry.Bind(tools...)
+	s.runtime.Kick()
+	return nil
+}
+
+// Close stops cleanly: running effects are told to stop and what they report is stored; what does not end
+// while ctx lasts is recovered by whoever opens the store next. The store stays open.
+func (s *Service) Close(ctx context.Context) error {
+	s.cancel()
+	err := s.runtime.Close(ctx)
+	s.wg.Wait()
+	return err
+}
+
+// Capabilities tell what this host can do (FA9).
+func (s *Service) Capabilities(context.Context) (api.Capabilities, error) {
+	return api.Capabilities{Version: Version, Store: s.store.ID(), Options: options(), Providers: s.providers()}, nil
+}
+
+// options are the optional fields that this host accepts.
+func options() []string {
+	return []string{
+		"agent.approvals.always", "agent.approvals.never", "agent.approvals.only", "agent.builtinTools.readHistory", "agent.limits",
+		"agent.unknownOutcome", "session.idempotencyKey", "session.metadata", "session.model", "session.owner", "session.scratch", "session.workspace",
+		"turn.instructionAddendum", "turn.limits", "turn.model", "turn.submissionId", "turn.whenBusy",
+	}
+}
+
+// providers are the names that a definition may use: those that every host knows, and those configured here.
+func (s *Service) providers() []string {
+	names := s.registry.Providers()
+	for _, known := range []string{"OpenAI", "Anthropic", "Google"} {
+		if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, known) }) {
+			names = append(names, known)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// facts are what never changes of a session.
+type facts struct {
+	secret  []byte
+	agent   engine.Agent
+	model   api.ModelRef
+	owner   string
+	created time.Time
+	work    string // workspace
+	meta    map[string]string
+}
+
+// maxFacts bounds the cache of facts; it is emptied when full.
+const maxFacts = 8192
+
+// session finds what never changes of a session.
+func (s *Service) session(ctx context.Context, id string) (*facts, error) {
+	s.mu.Lock()
+	f := s.facts[id]
+	s.mu.Unlock()
+	if f != nil {
+		return f, nil
+	}
+	records, err := s.store.Records(ctx, store.RecordQuery{Session: id, Until: 1, Limit: 1})
+	if err != nil || len(records) == 0 {
+		if err == nil {
+			err = store.ErrNotFound
+		}
+		return nil, s.translate(ctx, id, err)
+	}
+	e, err := engine.Decode(engine.Kind(records[0].Kind), records[0].Version, records[0].Data)
+	if err != nil {
+		return nil, api.Errorf(api.CodeSessionParked, "session %s cannot be read by this build: %w", id, err)
+	}
+	c, ok := e.(engine.SessionCreated)
+	if !ok {
+		return nil, api.Errorf(api.CodeStoreCorrupt, "the journal of session %s begins with %s", id, e.Kind())
+	}
+	f = &facts{secret: c.Secret, agent: c.Agent, model: c.Model, owner: c.Owner, created: records[0].Time, work: c.Workspace, meta: c.Metadata}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.facts) >= maxFacts {
+		clear(s.facts)
+	}
+	s.facts[id] = f
+	return f, nil
+}
+
+func (s *Service) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.facts, id)
+}
+
+// translate turns a store's error into one of ours. session may be "".
+func (s *Service) translate(ctx context.Context, session string, err error) error {
+	var known *api.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known) && !errors.Is(err, store.ErrFateUnknown):
+		return known
+	case errors.Is(err, store.ErrDeleted):
+		return api.Errorf(api.CodeSessionDeleted, "session %s was deleted", session)
+	case errors.Is(err, store.ErrNotFound):
+		if session != "" {
+			if row, rowErr := s.store.Session(ctx, session); rowErr == nil && row.Deleted {
+				return api.Errorf(api.CodeSessionDeleted, "session %s was deleted", session)
+			}
+		}
+		return api.Errorf(api.CodeSessionNotFound, "there is no session %q in this store; list those that are with Sessions", session)
+	case errors.Is(err, store.ErrClosed):
+		return api.Errorf(api.CodeClosed, "the store was closed")
+	case ctx.Err() != nil:
+		return api.Errorf(api.CodeCancelled, "the caller stopped waiting: %w", context.Cause(ctx))
+	}
+	return api.Errorf(api.CodeStoreUnavailable, "the store failed: %w", err)
+}
+
+// newSessionID is 100 random bits, so that ids, and call ids that begin with them, are unique across stores.
+func newSessionID() string {
+	var b [13]byte
+	_, _ = rand.Read(b[:])
+	return "s" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:]))[:20]
+}
+
+// cleanDeleted finishes what a process left that died between a deletion and its clean-up.
+func (s *Service) cleanDeleted(ctx context.Context) {
+	for ctx.Err() == nil {
+		ids, err := s.store.Deleted(ctx, 64)
+		if err != nil || len(ids) == 0 {
+			return
+		}
+		for _, id := range ids {
+			if !s.clean(ctx, id) {
+				return
+			}
+		}
+	}
+}
+
+// clean removes a deleted session's rows in bounded steps, and its scratch directory.
+func (s *Service) clean(ctx context.Context, id string) bool {
+	if dir, err := s.scratchRoot(); err == nil {
+		if err := os.RemoveAll(filepath.Join(dir, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.log.Warn("a scratch directory could not be removed", "session", id, "error", err)
+		}
+	}
+	for {
+		if ctx.Err() != nil {
+			return false
+		}
+		more, err := s.store.Clean(ctx, id, 500)
+		if err != nil {
+			s.log.Warn("a deleted session could not be cleaned; the next start tries again", "session", id, "error", err)
+			return false
+		}
+		if !more {
+			return true
+		}
+	}
+}

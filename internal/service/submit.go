@@ -1,0 +1,249 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/definition"
+	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/store"
+)
+
+// Submit implements api.Service (RU1, RU4).
+func (s *Service) Submit(ctx context.Context, sub api.Submission) (api.RunReference, error) {
+	none := api.RunReference{}
+	f, err := s.session(ctx, sub.Session)
+	if err != nil {
+		return none, err
+	}
+	key := sub.Options.SubmissionID
+	if key == "" {
+		key = sub.Options.IdempotencyKey
+	}
+	fingerprint := map[string]string(nil)
+	if key != "" {
+		// Before every other check: what was accepted once is found again, whatever has become of limits,
+		// models or the session's queue since.
+		fingerprint = fingerprintOf(f.secret, submissionFields(sub))
+		if ref, err := s.repeated(ctx, sub.Session, key, fingerprint); ref != none || err != nil {
+			return ref, err
+		}
+	}
+	msg, err := s.message(f, sub)
+	if err != nil {
+		return none, err
+	}
+	msg.Fingerprint = fingerprint
+	reply, err := s.runtime.Submit(ctx, sub.Session, msg)
+	if errors.Is(err, store.ErrReceiptTaken) { // somebody was faster with the same key
+		if ref, err := s.repeated(ctx, sub.Session, key, fingerprint); ref != none || err != nil {
+			return ref, err
+		}
+		err = api.Errorf(api.CodeStoreUnavailable, "the submission %q was stored by another caller and cannot be read yet; send it again", key)
+	}
+	if err != nil {
+		return none, s.translate(ctx, sub.Session, err)
+	}
+	for _, fact := range reply.Facts {
+		if e, ok := fact.Event.(engine.TurnAccepted); ok {
+			return api.RunReference{Session: sub.Session, Run: e.Run, Accepted: fact.Number}, nil
+		}
+	}
+	return none, api.Errorf(api.CodeInternal, "session %s took the message and recorded no turn", sub.Session)
+}
+
+// message checks a submission and puts it into the engine's form.
+func (s *Service) message(f *facts, sub api.Submission) (engine.Message, error) {
+	opts, err := definition.NormalizeTurn(sub.Options, s.providers())
+	if err != nil {
+		return engine.Message{}, err
+	}
+	if err := checkMessage(sub.Text); err != nil {
+		return engine.Message{}, err
+	}
+	msg := engine.Message{Text: sub.Text, SubmissionID: opts.SubmissionID, Limits: opts.Limits, Addendum: opts.InstructionAddendum,
+		WhenBusy: opts.WhenBusy, AutoApproverContext: opts.AutoApproverContext}
+	if opts.Compaction != nil {
+		msg.Compaction = opts.Compaction.AdditionalInstructions
+	}
+	chosen := f.agent.Model
+	if !f.model.IsZero() {
+		chosen = f.model
+	}
+	if opts.Model != nil {
+		chosen, msg.Model = *opts.Model, *opts.Model
+	}
+	if p, ok := s.registry.Provider(chosen.Provider); ok {
+		known, _ := p.Facts(chosen.Name)
+		msg.ModelMax = known.MaxOutputTokens
+	}
+	return msg, nil
+}
+
+func checkMessage(text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return api.Errorf(api.CodeInvalidRequest, "the message is empty; send at least one character that is not white space")
+	case len(text) > api.MaxMessageBytes:
+		return api.Errorf(api.CodeInvalidRequest, "the message has %d bytes; at most %d are taken", len(text), api.MaxMessageBytes)
+	case !utf8.ValidString(text):
+		return api.Errorf(api.CodeInvalidRequest, "the message is not valid UTF-8")
+	case strings.ContainsRune(text, 0):
+		return api.Errorf(api.CodeInvalidRequest, "the message holds a NUL character at byte %d; leave it out", strings.IndexByte(text, 0))
+	}
+	return nil
+}
+
+// submissionFields is what a repeat must have in common with the first: what was sent, by name. What it
+// inherits and whenBusy are no part of it.
+func submissionFields(sub api.Submission) map[string]any {
+	o := sub.Options
+	fields := map[string]any{"message": sub.Text}
+	set := func(name string, value any, present bool) {
+		if present {
+			fields[name] = value
+		}
+	}
+	if o.Model != nil {
+		set("model", []string{strings.ToLower(o.Model.Provider), o.Model.Name}, true)
+	}
+	set("instructionAddendum", o.InstructionAddendum, o.InstructionAddendum != "")
+	for name, v := range map[string]*int{"limits.maxModelCalls": o.Limits.MaxModelCalls, "limits.maxOutputTokens": o.Limits.MaxOutputTokens,
+		"limits.maxOutputTokensPerCall": o.Limits.MaxOutputTokensPerCall, "limits.summaryTokens": o.Limits.SummaryTokens} {
+		set(name, v, v != nil)
+	}
+	set("autoApproverContext", o.AutoApproverContext, o.AutoApproverContext != nil)
+	set("compaction", o.Compaction, o.Compaction != nil && o.Compaction.AdditionalInstructions != nil)
+	set("guardrails", slices.Sorted(slices.Values(o.Guardrails)), len(o.Guardrails) > 0)
+	return fields
+}
+
+// repeated finds the run of a submission that was accepted before. The zero reference: there is none.
+func (s *Service) repeated(ctx context.Context, session, key string, fingerprint map[string]string) (api.RunReference, error) {
+	receipt, err := s.store.Receipt(ctx, session, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return api.RunReference{}, nil
+	}
+	if err != nil {
+		return api.RunReference{}, s.translate(ctx, session, err)
+	}
+	if fields := different(receipt.Fields, fingerprint); len(fields) > 0 {
+		list := strings.Join(fields, ", ")
+		return api.RunReference{}, api.Errorf(api.CodeSubmissionConflict,
+			"the submission ID %q was accepted with a different submission, as run %s; what differs: %s. Use a new ID for a new message", key, receipt.Run, list).
+			With("run", receipt.Run).With("fields", list)
+	}
+	return api.RunReference{Session: session, Run: receipt.Run, Accepted: receipt.Accepted, Repeated: true}, nil
+}
+
+// Run implements api.Service.
+func (s *Service) Run(ctx context.Context, session, run string) (api.RunReference, error) {
+	if _, err := s.session(ctx, session); err != nil {
+		return api.RunReference{}, err
+	}
+	fact, err := s.named(ctx, session, run, "-r")
+	if err != nil {
+		return api.RunReference{}, err
+	}
+	if e, ok := fact.Event.(engine.TurnAccepted); ok && e.Run == run {
+		return api.RunReference{Session: session, Run: run, Accepted: fact.Number}, nil
+	}
+	return api.RunReference{}, api.Errorf(api.CodeRunNotFound, "session %s has no run %q", session, run)
+}
+
+// named reads the fact that an id of ours points to: its number stands behind the session's id and the mark.
+// A zero fact: there is none.
+func (s *Service) named(ctx context.Context, session, id, mark string) (engine.Fact, error) {
+	number, err := strconv.ParseUint(strings.TrimPrefix(id, session+mark), 10, 63)
+	if err != nil || !strings.HasPrefix(id, session+mark) || number == 0 {
+		return engine.Fact{}, nil
+	}
+	facts, err := s.read(ctx, store.RecordQuery{Session: session, After: number - 1, Until: number, Limit: 1})
+	if err != nil || len(facts) == 0 {
+		return engine.Fact{}, err
+	}
+	return facts[0], nil
+}
+
+// read reads and decodes records.
+func (s *Service) read(ctx context.Context, q store.RecordQuery) ([]engine.Fact, error) {
+	records, err := s.store.Records(ctx, q)
+	if err != nil {
+		return nil, s.translate(ctx, q.Session, err)
+	}
+	facts := make([]engine.Fact, len(records))
+	for i, r := range records {
+		e, err := engine.Decode(engine.Kind(r.Kind), r.Version, r.Data)
+		if err != nil {
+			return nil, api.Errorf(api.CodeSessionParked, "event %d of session %s cannot be read by this build: %w", r.Number, q.Session, err)
+		}
+		facts[i] = engine.Fact{Number: r.Number, Time: r.Time, Event: e}
+	}
+	return facts, nil
+}
+
+// Cancel implements api.Service (RU5).
+func (s *Service) Cancel(ctx context.Context, session, run string) error {
+	if run != "" {
+		if _, err := s.Run(ctx, session, run); err != nil {
+			return err
+		}
+	}
+	_, err := s.runtime.Submit(ctx, session, engine.Cancel{Run: run})
+	return s.translate(ctx, session, err)
+}
+
+// Resolve implements api.Service (AP3).
+func (s *Service) Resolve(ctx context.Context, session, interaction string, answer api.Answer) error {
+	for _, text := range []struct {
+		name  string
+		value string
+		limit int
+	}{{"reason", answer.Reason, api.MaxGuidanceBytes}, {"output", answer.Output, api.MaxToolOutputBytes}, {"by", answer.By, api.MaxSubmissionIDBytes}} {
+		if len(text.value) > text.limit || !utf8.ValidString(text.value) || strings.ContainsRune(text.value, 0) {
+			return api.Errorf(api.CodeInvalidRequest, "the answer's %s must be UTF-8 without NUL of at most %d bytes; it has %d", text.name, text.limit, len(text.value))
+		}
+	}
+	_, err := s.runtime.Submit(ctx, session, engine.Answer{Interaction: interaction, Answer: answer})
+	if errors.Is(err, api.ErrInteractionNotFound) {
+		return s.resolvedLongAgo(ctx, session, interaction, answer)
+	}
+	return s.translate(ctx, session, err)
+}
+
+// resolvedLongAgo finds in the journal how an interaction was resolved that the state remembers no more.
+func (s *Service) resolvedLongAgo(ctx context.Context, session, interaction string, answer api.Answer) error {
+	unknown := api.Errorf(api.CodeInteractionNotFound, "session %s has no interaction %q; its state lists those that are open", session, interaction)
+	asked, err := s.named(ctx, session, interaction, "-i")
+	if err != nil {
+		return err
+	}
+	if e, ok := asked.Event.(engine.InteractionRequired); !ok || e.ID != interaction {
+		return unknown
+	}
+	for after := asked.Number; ; {
+		facts, err := s.read(ctx, store.RecordQuery{Session: session, After: after, Limit: 500})
+		if err != nil {
+			return err
+		}
+		if len(facts) == 0 {
+			return unknown
+		}
+		for _, f := range facts {
+			e, ok := f.Event.(engine.InteractionResolved)
+			switch {
+			case !ok || e.ID != interaction:
+			case e.Decision == answer.Decision && e.Reason == answer.Reason && e.Output == answer.Output:
+				return nil
+			default:
+				return api.Errorf(api.CodeAlreadyResolved, "interaction %s was resolved already, as %q; an answer is final", interaction, e.Decision)
+			}
+		}
+		after = facts[len(facts)-1].Number
+	}
+}
