@@ -36,7 +36,7 @@ func buildRequest(agent *Agent, s Start) model.Request {
 		case engine.EntryCall:
 			item = model.Item{Kind: model.ToolCallItem, CallID: e.CallID, Name: e.Name, Arguments: json.RawMessage(e.Arguments)}
 		case engine.EntryResult:
-			item = model.Item{Kind: model.ToolResultItem, CallID: e.CallID, Name: e.Name, Output: e.Text, Failed: e.Code != ""}
+			item = model.Item{Kind: model.ToolResultItem, CallID: e.CallID, Output: e.Text, Failed: e.Code != ""}
 		}
 		if len(e.Private) > 0 {
 			var p model.Private
