@@ -1,0 +1,130 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+
+	"github.com/openworkerai/openworker/store"
+)
+
+// The states of a session's row.
+const (
+	stateLive    = 0
+	stateDeleted = 1
+	stateCleaned = 2
+)
+
+// eventID is the id of a session's record.
+func eventID(key int64, number uint64) int64 { return key<<32 | int64(min(number, maxNumber)) }
+
+// maxNumber is the greatest number of a record.
+const maxNumber = 1<<32 - 1
+
+// writeAppend writes an append that passed its checks: the session goes from before to after.
+func writeAppend(ctx context.Context, c *conn, a store.Append, before session, after store.Session, holder int64) error {
+	key := before.key
+	var err error
+	if a.Create != nil {
+		if key, err = insertSession(ctx, c, a.Create, after, holder); err != nil {
+			return err
+		}
+	} else if err := updateHead(ctx, c, key, before.Session, after, holder); err != nil {
+		return err
+	}
+	for i, r := range a.Records {
+		if err := insertRecord(ctx, c, eventID(key, before.Head+uint64(i)+1), a, r); err != nil {
+			return err
+		}
+	}
+	for _, r := range a.Receipts {
+		if err := c.exec(ctx, `INSERT INTO receipts (session, key, run, accepted, fields) VALUES (?1, ?2, ?3, ?4, ?5)`,
+			key, r.Key, r.Run, int64(r.Accepted), encodeJSON(r.Fields)); err != nil {
+			return err
+		}
+	}
+	for _, in := range a.Opened {
+		if err := c.exec(ctx, `INSERT INTO interactions (session, id, data) VALUES (?1, ?2, ?3)
+			ON CONFLICT (session, id) DO UPDATE SET data = ?3`, key, in.ID, blob(in.Data)); err != nil {
+			return err
+		}
+	}
+	for _, id := range a.Closed {
+		if err := c.exec(ctx, `DELETE FROM interactions WHERE session = ?1 AND id = ?2`, key, id); err != nil {
+			return err
+		}
+	}
+	for _, u := range a.Usage {
+		if err := addUsage(ctx, c, after, u); err != nil {
+			return err
+		}
+	}
+	if snapshot := a.Snapshot; snapshot != nil && !a.Jumped(before.Session) {
+		if err := c.exec(ctx, `INSERT INTO snapshots (session, head, schema, data) VALUES (?1, ?2, ?3, ?4)
+			ON CONFLICT (session) DO UPDATE SET head = ?2, schema = ?3, data = ?4`,
+			key, int64(snapshot.Head), snapshot.Schema, blob(snapshot.Data)); err != nil {
+			return err
+		}
+	}
+	if a.Delete {
+		return c.exec(ctx, `UPDATE sessions SET state = 1, creation_key = NULL WHERE key = ?1`, key)
+	}
+	return nil
+}
+
+func insertSession(ctx context.Context, c *conn, create *store.Creation, after store.Session, holder int64) (key int64, err error) {
+	var creationKey driver.Value
+	if create.Key != "" {
+		creationKey = create.Key
+	}
+	err = c.query(ctx, `INSERT INTO sessions (id, owner, agent, digest, metadata, creation_key, fingerprint, created)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING key`, func(r row) error {
+		key = r.int(0)
+		return nil
+	}, after.ID, create.Owner, create.Agent, create.Digest, encodeJSON(create.Metadata), creationKey, create.Fingerprint, millis(after.Created))
+	if err != nil {
+		return 0, err
+	}
+	return key, c.exec(ctx, `INSERT INTO heads (key, head, epoch, claim, holder, due, updated, activity, needs, parked, parked_build)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '', '')`,
+		key, int64(after.Head), int64(after.Epoch), after.Claim, holder, millis(after.Index.Due), millis(after.Updated),
+		after.Index.Activity, encodeJSON(after.Index.Needs))
+}
+
+// updateHead moves a session's row. A statement that names due writes its index as well, so it is named only
+// when it changes.
+func updateHead(ctx context.Context, c *conn, key int64, before, after store.Session, holder int64) error {
+	args := []driver.Value{
+		key, int64(after.Head), int64(after.Epoch), after.Claim, holder, millis(after.Updated), after.Index.Activity,
+	}
+	sameNeeds := slices.Equal(before.Index.Needs, after.Index.Needs)
+	if sameNeeds && before.Index.Due.Equal(after.Index.Due) {
+		return c.exec(ctx, `UPDATE heads SET head = ?2, epoch = ?3, claim = ?4, holder = ?5, updated = ?6, activity = ?7
+			WHERE key = ?1`, args...)
+	}
+	return c.exec(ctx, `UPDATE heads SET head = ?2, epoch = ?3, claim = ?4, holder = ?5, updated = ?6, activity = ?7,
+		due = ?8, needs = ?9 WHERE key = ?1`, append(args, millis(after.Index.Due), encodeJSON(after.Index.Needs))...)
+}
+
+func insertRecord(ctx context.Context, c *conn, id int64, a store.Append, r store.Record) error {
+	return c.exec(ctx, `INSERT INTO events (id, time, version, flags, kind, run, append, data)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
+		id, millis(a.Time), int64(r.Version), boolean(r.Item)*flagItem|boolean(r.Terminal)*flagTerminal, r.Kind, r.Run,
+		a.ID, blob(r.Data))
+}
+
+func addUsage(ctx context.Context, c *conn, row store.Session, u store.UsageDelta) error {
+	return c.exec(ctx, `INSERT INTO usage (owner, day, agent, turns, input, cached, output, reasoning, estimated)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+		ON CONFLICT (owner, day, agent) DO UPDATE SET turns = turns + ?4, input = input + ?5, cached = cached + ?6,
+			output = output + ?7, reasoning = reasoning + ?8, estimated = max(estimated, ?9)`,
+		row.Owner, u.Day, row.Agent, u.Turns, u.Input, u.Cached, u.Output, u.Reasoning, boolean(u.Estimated))
+}
+
+// blob is what a blob column takes: never nil, which would be NULL.
+func blob(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
+}

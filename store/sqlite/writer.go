@@ -1,0 +1,233 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/store"
+)
+
+// batch is how many operations share a commit at most.
+const batch = 64
+
+// operation checks and writes one thing. A refusal is the answer of one of our own checks: nothing of the
+// operation is kept, and the others of the commit go on. Any other error ends the commit.
+type operation func(ctx context.Context, c *conn) (refusal, err error)
+
+// request is an operation on its way through the writer.
+type request struct {
+	do    operation
+	ctx   context.Context // the caller's: looked at before the request is taken up, never after
+	taken atomic.Bool     // by the writer, which then answers, or by the caller, who then has given up
+	done  chan error
+}
+
+// writer is the one goroutine that writes.
+type writer struct {
+	database *database
+	queue    chan *request
+	quit     chan struct{}
+	ended    chan struct{}
+
+	// Of the writer's goroutine:
+	conn     *conn // nil after an error, until the next commit opens another
+	taken    []*request
+	truncate bool // deleted content is in the log still
+}
+
+func startWriter(database *database, c *conn) *writer {
+	w := &writer{
+		database: database, conn: c,
+		queue: make(chan *request, 4*batch), quit: make(chan struct{}), ended: make(chan struct{}),
+	}
+	go w.loop()
+	return w
+}
+
+// submit queues an operation and waits for its answer.
+func (w *writer) submit(ctx context.Context, do operation) error {
+	if err := ctx.Err(); err != nil {
+		return notWritten(err)
+	}
+	r := &request{do: do, ctx: ctx, done: make(chan error, 1)}
+	select {
+	case <-w.quit:
+		return store.ErrClosed
+	default:
+	}
+	select {
+	case w.queue <- r:
+	case <-w.quit:
+		return store.ErrClosed
+	case <-ctx.Done():
+		return notWritten(ctx.Err())
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-w.ended:
+		select {
+		case err := <-r.done:
+			return err
+		default:
+			return store.ErrClosed
+		}
+	case <-ctx.Done():
+		if r.taken.CompareAndSwap(false, true) {
+			return notWritten(ctx.Err())
+		}
+		return unknownFate(ctx.Err())
+	}
+}
+
+func notWritten(cause error) error {
+	return api.Errorf(api.CodeStoreUnavailable, "sqlite: the call's context ended before its turn came, so nothing was written: %w", cause)
+}
+
+// stop ends the writer after the commit under way.
+func (w *writer) stop() error {
+	close(w.quit)
+	<-w.ended
+	if w.conn == nil {
+		return nil
+	}
+	return storeError(w.conn.close())
+}
+
+func (w *writer) loop() {
+	defer close(w.ended)
+	var retry <-chan time.Time
+	for {
+		select {
+		case <-w.quit:
+			return
+		default:
+		}
+		select {
+		case <-w.quit:
+			return
+		case r := <-w.queue:
+			w.collect(r)
+			w.serve()
+		case <-retry:
+		}
+		retry = nil
+		if w.truncate && len(w.queue) == 0 {
+			if w.truncate = !w.truncateLog(); w.truncate {
+				retry = time.After(truncateRetry)
+			}
+		}
+	}
+}
+
+// collect takes up the request and what is queued behind it, without waiting for more.
+func (w *writer) collect(first *request) {
+	w.taken = w.taken[:0]
+	for r := first; ; {
+		// A caller who has given up is not served: its answer was that nothing was written.
+		if r.ctx.Err() == nil && r.taken.CompareAndSwap(false, true) {
+			w.taken = append(w.taken, r)
+		} else if r.taken.CompareAndSwap(false, true) {
+			r.done <- notWritten(r.ctx.Err())
+		}
+		if len(w.taken) == batch {
+			return
+		}
+		select {
+		case r = <-w.queue:
+		default:
+			return
+		}
+	}
+}
+
+// serve commits what was taken, and tells nobody anything before.
+func (w *writer) serve() {
+	if len(w.taken) == 0 {
+		return
+	}
+	answers, err := w.commit(w.taken)
+	if err != nil && w.conn != nil {
+		// Whatever state the connection is in, closing it rolls back; its own errors add nothing.
+		_ = w.conn.exec(background, `ROLLBACK`)
+		_ = w.conn.close()
+		w.conn = nil
+	}
+	for i, r := range w.taken {
+		if err != nil {
+			r.done <- err
+			continue
+		}
+		r.done <- answers[i]
+	}
+	clear(w.taken)
+}
+
+// commit runs the requests in one transaction. With an error none of them was written, unless it says that
+// their fate is unknown.
+func (w *writer) commit(requests []*request) (answers []error, err error) {
+	ctx := background
+	if w.conn == nil {
+		if w.conn, err = w.database.openWriter(ctx); err != nil {
+			return nil, storeError(err)
+		}
+	}
+	c := w.conn
+	if err := c.exec(ctx, `BEGIN IMMEDIATE`); err != nil {
+		return nil, storeError(err)
+	}
+	answers = make([]error, len(requests))
+	for i, r := range requests {
+		if answers[i], err = w.one(ctx, c, r.do); err != nil {
+			// COMMIT was not sent and will not be: the transaction ends with its connection.
+			return nil, storeError(err)
+		}
+	}
+	if err := c.exec(ctx, `COMMIT`); err != nil {
+		return nil, unknownFate(err)
+	}
+	return answers, nil
+}
+
+// one runs an operation within a savepoint, so that its own failure takes nothing else with it.
+func (w *writer) one(ctx context.Context, c *conn, do operation) (answer, err error) {
+	if err := c.exec(ctx, `SAVEPOINT one`); err != nil {
+		return nil, err
+	}
+	answer, err = do(ctx, c)
+	if err != nil && ofOneOperation(err) {
+		answer = api.Errorf(api.CodeInternal, "sqlite: the database refuses what was to be written: %w", err)
+	} else if err != nil {
+		return nil, err
+	}
+	if answer != nil {
+		if err := c.exec(ctx, `ROLLBACK TO one`); err != nil {
+			return nil, err
+		}
+	}
+	return answer, c.exec(ctx, `RELEASE one`)
+}
+
+// truncateRetry is how long to wait for readers that stand in the way of truncating the log.
+const truncateRetry = 50 * time.Millisecond
+
+// truncateLog moves the log into the database and empties it, so that nothing of a cleaned session is left
+// there. It waits for nobody, and reports whether it could.
+func (w *writer) truncateLog() bool {
+	if w.conn == nil {
+		return false
+	}
+	busy := true
+	err := errors.Join(
+		w.conn.exec(background, `PRAGMA busy_timeout = 0`),
+		w.conn.query(background, `PRAGMA wal_checkpoint(TRUNCATE)`, func(r row) error {
+			busy = r.flag(0)
+			return nil
+		}),
+		w.database.setBusyTimeout(w.conn),
+	)
+	return err == nil && !busy
+}
