@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"go/ast"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -102,6 +103,30 @@ func goStatements(f file) []string {
 		return true
 	})
 	return found
+}
+
+// A store or a provider may wrap what it returns, so sentinels are found with errors.Is.
+func TestSentinelErrorsAreNotComparedByIdentity(t *testing.T) {
+	t.Parallel()
+	sentinel := func(f file, e ast.Expr) bool {
+		sel, ok := e.(*ast.SelectorExpr)
+		if !ok || !strings.HasPrefix(sel.Sel.Name, "Err") {
+			return false
+		}
+		x, ok := sel.X.(*ast.Ident)
+		return ok && slices.ContainsFunc(f.ast.Imports, func(spec *ast.ImportSpec) bool {
+			path := strings.Trim(spec.Path.Value, `"`)
+			return strings.HasPrefix(path, modulePath) && filepath.Base(path) == x.Name
+		})
+	}
+	for _, f := range allGoFiles(t) {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if op, ok := n.(*ast.BinaryExpr); ok && (op.Op == token.EQL || op.Op == token.NEQ) && (sentinel(f, op.X) || sentinel(f, op.Y)) {
+				t.Errorf("%s: compare with errors.Is", fset.Position(op.Pos()))
+			}
+			return true
+		})
+	}
 }
 
 // A test that is skipped says nothing and looks like one that passed.
