@@ -1,0 +1,109 @@
+package openworker
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// AgentDefinition is api.AgentDefinition with tools that have bodies. Its identity is the digest of what
+// the model sees and how the agent is run (AG2, AG4); a tool's body is no part of it.
+type AgentDefinition struct {
+	// Name: 1–128 of A–Z a–z 0–9 . _ -, starting with a letter or digit.
+	Name         string
+	Instructions string
+	// Tools are what the model may call. Two names that are one to the model are refused (AG5).
+	Tools []Tool
+	// Approvals says who decides on a call. Defaults to asking a person for each.
+	Approvals Approvals
+	// DefaultModel is used where neither the session nor the turn names a model (RU11). It is required.
+	DefaultModel ModelRef
+	// Limits bound each turn (LI1).
+	Limits Limits
+	// BuiltinTools switches the session's own tools; by default they are on when there are Tools.
+	BuiltinTools BuiltinTools
+	// UnknownOutcome says what happens to a side effect whose outcome nobody can tell. Defaults to OutcomeAsk.
+	UnknownOutcome UnknownOutcome
+	// AutoSkipQuestions answers the model's questions as skipped.
+	AutoSkipQuestions   bool
+	AutoApproverContext *string
+	Compaction          *CompactionOptions
+
+	// A host that lacks one of these refuses the definition with unsupported_option.
+	Guardrails     []string
+	Hooks          []string
+	Memory         json.RawMessage
+	Planning       json.RawMessage
+	Scheduling     json.RawMessage
+	Delegation     json.RawMessage
+	Team           json.RawMessage
+	WorkspaceTools json.RawMessage
+	Sandbox        json.RawMessage
+}
+
+// contract is the definition as it is stored.
+func (d AgentDefinition) contract() api.AgentDefinition {
+	var declarations []api.ToolDeclaration
+	for _, t := range d.Tools {
+		declarations = append(declarations, t.Declaration())
+	}
+	return api.AgentDefinition{
+		Name:                d.Name,
+		Instructions:        d.Instructions,
+		Tools:               declarations,
+		Approvals:           d.Approvals,
+		DefaultModel:        d.DefaultModel,
+		Limits:              d.Limits,
+		BuiltinTools:        d.BuiltinTools,
+		UnknownOutcome:      d.UnknownOutcome,
+		AutoSkipQuestions:   d.AutoSkipQuestions,
+		AutoApproverContext: d.AutoApproverContext,
+		Compaction:          d.Compaction,
+		Guardrails:          d.Guardrails,
+		Hooks:               d.Hooks,
+		Memory:              d.Memory,
+		Planning:            d.Planning,
+		Scheduling:          d.Scheduling,
+		Delegation:          d.Delegation,
+		Team:                d.Team,
+		WorkspaceTools:      d.WorkspaceTools,
+		Sandbox:             d.Sandbox,
+	}
+}
+
+// Agent is a registered agent.
+type Agent struct {
+	harness   *Harness
+	reference AgentReference
+}
+
+// Reference is the agent's name and the digest of its definition.
+func (a *Agent) Reference() AgentReference { return a.reference }
+
+// NewSession returns once the session is durable. Without options it has a private scratch directory and
+// the agent's settings.
+//
+// Errors: invalid_workspace, invalid_guidance, unknown_provider, unsupported_option.
+func (a *Agent) NewSession(ctx context.Context, opts ...SessionOptions) (*Session, error) {
+	options, err := one("SessionOptions", opts)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := a.harness.service.CreateSession(ctx, a.reference, options)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{service: a.harness.service, reference: ref}, nil
+}
+
+// ResumeSession finds a session of this agent by its reference; nothing is created (SE2). Work that the
+// session had under way goes on by itself: look at [Session.State] before sending anything.
+//
+// Errors: foreign_store, session_not_found, session_deleted, wrong_agent.
+func (a *Agent) ResumeSession(ctx context.Context, ref SessionReference) (*Session, error) {
+	if err := a.harness.service.ResumeSession(ctx, ref, a.reference.Name); err != nil {
+		return nil, err
+	}
+	return &Session{service: a.harness.service, reference: ref}, nil
+}

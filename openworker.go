@@ -1,0 +1,210 @@
+package openworker
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/store"
+	"github.com/openworkerai/openworker/store/sqlite"
+)
+
+// Options set up a harness. StateDir or Store is needed; whatever else is zero has its default.
+type Options struct {
+	// StateDir is the directory of the default store, SQLite; it is made with mode 0700 if it is not there.
+	// Several processes of one machine may share it. No session's workspace may overlap it (SE5).
+	StateDir string
+	// Store is used instead of one in StateDir. Its owner closes it, after the harness.
+	Store store.Store
+	// Providers are those that agents may name. A session whose provider is missing waits for a process
+	// that has it.
+	Providers []Provider
+	// Credentials are asked for a provider's secret at each call. nil has none.
+	Credentials Credentials
+	// ScratchDir holds the private workspaces of sessions without one of their own. Defaults to the system's
+	// cache directory + "/openworker".
+	ScratchDir string
+	// Logger gets what nobody is there to be told. Defaults to none.
+	Logger *slog.Logger
+	// Lease is how long this process may be silent before another takes over its sessions; one that is
+	// known to have died is replaced at once. Defaults to 8 s.
+	Lease time.Duration
+	// ToolTimeout bounds one attempt of a tool that sets no bound itself. Defaults to 10 min.
+	ToolTimeout time.Duration
+	// CancelGrace is what the body of a cancelled tool gets to end. Defaults to 5 s.
+	CancelGrace time.Duration
+	// ToolParallel bounds the tool bodies of one session that run at once. Defaults to 8.
+	ToolParallel int
+}
+
+// Harness runs sessions in this process. Close it when the program ends.
+type Harness struct {
+	service host
+	store   store.Store // the one that Open opened, else nil
+}
+
+// host is what a harness needs of the service that it stands on.
+type host interface {
+	api.Service
+	Bind(tools ...Tool) error
+	Close(ctx context.Context) error
+}
+
+// Open opens the store and goes on with what its sessions had under way, as far as this process can run
+// it: a session whose tools are not there yet waits until [Harness.Agent] or [Harness.Bind] brings them.
+//
+// Errors: invalid_request without a StateDir and a Store, and the codes that begin with store_.
+func Open(ctx context.Context, opts Options) (*Harness, error) {
+	if opts.StateDir == "" && opts.Store == nil {
+		return nil, api.Errorf(api.CodeInvalidRequest, "Options need a StateDir, for example %q, or a Store", "./state")
+	}
+	h := &Harness{}
+	if opts.Store == nil {
+		opened, err := sqlite.Open(ctx, sqlite.Config{Dir: opts.StateDir})
+		if err != nil {
+			return nil, err
+		}
+		h.store, opts.Store = opened, opened
+	}
+	svc, err := service.New(ctx, service.Config{
+		Store:        opts.Store,
+		StateDir:     opts.StateDir,
+		ScratchDir:   opts.ScratchDir,
+		Providers:    opts.Providers,
+		Credentials:  opts.Credentials,
+		Logger:       opts.Logger,
+		Lease:        opts.Lease,
+		ToolTimeout:  opts.ToolTimeout,
+		CancelGrace:  opts.CancelGrace,
+		ToolParallel: opts.ToolParallel,
+	})
+	if err != nil {
+		if h.store != nil {
+			_ = h.store.Close() // nothing was written; the error above says more
+		}
+		return nil, err
+	}
+	h.service = svc
+	return h, nil
+}
+
+// Close stops this process's work and closes the store that Open opened. Turns under way are left to
+// recovery: the next process goes on with them. ctx bounds the wait for bodies that are running. Every
+// later call of the harness and of what came from it fails with code closed.
+func (h *Harness) Close(ctx context.Context) error {
+	err := h.service.Close(ctx)
+	if h.store == nil {
+		return err
+	}
+	if closing := h.store.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// Service is the contract under this package, with every paged read; for faces and tools.
+func (h *Harness) Service() api.Service { return h.service }
+
+// Bind makes tools available to sessions of agents that are in the store already, as a worker does
+// that only goes on with what others began. [Harness.Agent] binds by itself. A later tool replaces an
+// earlier one of its name.
+func (h *Harness) Bind(tools ...Tool) error { return h.service.Bind(tools...) }
+
+// Agent registers a definition and makes its tools available. The identical definition again is a no-op;
+// a different one under the same name is definition_conflict, names the fields that differ and changes
+// nothing (AG3): give a changed definition a new name, and the old one's sessions keep what they have.
+func (h *Harness) Agent(ctx context.Context, def AgentDefinition) (*Agent, error) {
+	if err := h.service.Bind(def.Tools...); err != nil {
+		return nil, err
+	}
+	ref, err := h.service.RegisterAgent(ctx, "", def.contract())
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{harness: h, reference: ref}, nil
+}
+
+// ResumeSession finds a session by its reference, whatever its agent, and makes the agent's stored definition
+// known to this process, so that the session can go on here; it creates nothing (SE2). Tools are not stored:
+// without a Bind of those that the agent has, the session waits for them.
+//
+// Errors: foreign_store, session_not_found, session_deleted, wrong_agent.
+func (h *Harness) ResumeSession(ctx context.Context, ref SessionReference) (*Session, error) {
+	if err := h.service.ResumeSession(ctx, ref, ref.Agent); err != nil {
+		return nil, err
+	}
+	agents := pages("", func(cursor string) ([]api.AgentDefinition, string, error) {
+		page, err := h.service.Agents(ctx, api.AgentQuery{Cursor: cursor})
+		return page.Agents, page.Next, err
+	})
+	for def, err := range agents {
+		if err != nil {
+			return nil, err
+		}
+		if def.Name != ref.Agent {
+			continue
+		}
+		if _, err := h.service.RegisterAgent(ctx, "", def); err != nil {
+			return nil, err
+		}
+		break
+	}
+	return &Session{service: h.service, reference: ref}, nil
+}
+
+// Sessions iterates over sessions, newest activity first, a page at a time. Limit is the size of a page.
+// An error ends the iteration.
+func (h *Harness) Sessions(ctx context.Context, query SessionQuery) iter.Seq2[SessionInfo, error] {
+	return pages(query.Cursor, func(cursor string) ([]SessionInfo, string, error) {
+		query.Cursor = cursor
+		page, err := h.service.Sessions(ctx, query)
+		return page.Sessions, page.Next, err
+	})
+}
+
+// Interactions iterates over the open interactions of all sessions, oldest first (SE8).
+func (h *Harness) Interactions(ctx context.Context, query InteractionQuery) iter.Seq2[SessionInteraction, error] {
+	return pages(query.Cursor, func(cursor string) ([]SessionInteraction, string, error) {
+		query.Cursor = cursor
+		page, err := h.service.Interactions(ctx, query)
+		return page.Interactions, page.Next, err
+	})
+}
+
+// pages turns a paged read into an iteration.
+func pages[T any](cursor string, read func(cursor string) ([]T, string, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for next := cursor; ; {
+			items, after, err := read(next)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if after == "" {
+				return
+			}
+			next = after
+		}
+	}
+}
+
+// one returns the only value of optional options, or the zero value.
+func one[T any](name string, given []T) (T, error) {
+	var options T
+	switch len(given) {
+	case 0:
+		return options, nil
+	case 1:
+		return given[0], nil
+	}
+	return options, api.Errorf(api.CodeInvalidRequest, "%d values of %s are given; give none or one", len(given), name)
+}
