@@ -241,10 +241,12 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		if c.Status != ToolRunning || e.Attempt != c.Attempt {
 			return illegal("call %s attempt %d is not running", e.CallID, e.Attempt)
 		}
-		c.Status, c.Doubt = ToolUnknown, c.Effect != api.ReadOnly
+		c.Status = ToolUnknown
 		if e.Again {
 			c.Status = ToolReady
 		}
+		// A side effect that may run again never started.
+		c.Doubt = c.Doubt || c.Effect != api.ReadOnly && (!e.Again || c.Effect.Repeatable())
 
 	case ToolInspected:
 		_, c, err := call(e.Run, e.CallID)

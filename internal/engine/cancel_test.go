@@ -301,6 +301,57 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+func TestInterruptedBodies(t *testing.T) {
+	t.Parallel()
+	stop := func(n int, notStarted bool) move {
+		return func(p *play) {
+			c := p.tool(n)
+			p.do(engine.Interrupted{CallID: c.ID, Attempt: c.Attempt, Epoch: c.Epoch, NotStarted: notStarted})
+		}
+	}
+	running := func(tool string) []move { return []move{say("hi"), begin, asksFor(tool), begin} }
+	tell(t, []story{
+		{
+			name: "RE3 a side effect that did not come back is inspected like after a crash", given: running("write"), when: stop(1, false),
+			events: []string{"tool_lost c1/1"}, pending: []string{"inspect c1/1"}, due: "+0s", activity: "active",
+		},
+		{
+			name: "RE3 one that never started may start", given: running("write"), when: stop(1, true),
+			events: []string{"tool_lost c1/1 again"}, pending: []string{"tool c1/2"}, due: "+0s", activity: "active",
+		},
+		{
+			name: "RU5 one that never started is told as not run when the turn is cancelled", given: append(running("write"), stop(1, true)), when: cancelCurrent,
+			events: []string{"cancel_requested r1 by ann", "tool_finished c1/1 cancelled", "turn_ended r1 cancelled"}, activity: "idle",
+		},
+		{
+			name:  "RU5 unless an attempt before it may have acted",
+			given: append(running("write"), takeOver, inspected(1, engine.InspectedUnknown, ""), decide(1, api.OutcomeRetry, ""), begin, stop(1, true)), when: cancelCurrent,
+			events: []string{"cancel_requested r1 by ann", "tool_finished c1/2 outcome_unknown", "turn_ended r1 cancelled"}, activity: "idle",
+		},
+		{
+			name: "RE3 a repeatable one runs again", given: running("put"), when: stop(1, false),
+			events: []string{"tool_lost c1/1 again"}, pending: []string{"tool c1/2"}, due: "+0s", activity: "active",
+		},
+		{
+			name: "RU5 in a cancelled turn it is closed as unknown", given: append(running("write"), cancelCurrent), when: stop(1, false),
+			events: []string{"tool_lost c1/1", "tool_finished c1/1 outcome_unknown", "turn_ended r1 cancelled"}, activity: "idle",
+		},
+		{
+			name: "an interruption of a body that has returned is dropped", given: append(running("write"), returns(1, "x")),
+			when:    func(p *play) { p.do(engine.Interrupted{CallID: p.calls[0], Attempt: 1, Epoch: 1}) },
+			pending: []string{"model 2/1"}, due: "+0s", activity: "active",
+		},
+		{
+			name: "an interruption of another claim is dropped", given: running("write"),
+			when:    func(p *play) { p.do(engine.Interrupted{CallID: p.calls[0], Attempt: 1, Epoch: 2, NotStarted: true}) },
+			pending: []string{"tool c1/1 runs"}, due: "+0s", activity: "active",
+		},
+		{
+			name: "an interruption in an idle session is dropped", when: do(engine.Interrupted{CallID: "s-c4-1", Attempt: 1, Epoch: 1}), activity: "idle",
+		},
+	})
+}
+
 func TestTheTextForAnUnknownOutcomeSaysToInspectFirst(t *testing.T) { // C15
 	t.Parallel()
 	for name, moves := range map[string][]move{

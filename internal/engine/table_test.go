@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
@@ -65,7 +66,7 @@ func tell(t *testing.T, stories []story) {
 	}
 }
 
-func mustSnapshot(t testing.TB, s *engine.State) string {
+func mustSnapshot(t rapid.TB, s *engine.State) string {
 	t.Helper()
 	data, err := engine.Snapshot(s)
 	if err != nil {
