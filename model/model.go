@@ -35,7 +35,9 @@ type Request struct {
 	Model        string
 	Instructions string // the system text, guidance for the turn included; "" for none
 	Items        []Item
-	Tools        []Tool
+	// Encoded, unless nil, keeps the encoding of Items from call to call.
+	Encoded *Encoded
+	Tools   []Tool
 	// NoTools declares the tools but forbids their use: tool choice none.
 	NoTools bool
 	// MaxOutputTokens bounds the answer; 0 leaves it to the provider.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -35,9 +36,9 @@ type Effect struct {
 // Key identifies an attempt of an effect.
 func (e Effect) Key() string {
 	if e.Kind == ModelEffect {
-		return fmt.Sprintf("model/%s/%d/%d", e.Run, e.Call, e.Attempt)
+		return "model/" + e.Run + "/" + strconv.Itoa(e.Call) + "/" + strconv.Itoa(e.Attempt)
 	}
-	return fmt.Sprintf("%s/%s/%d", e.Kind, e.CallID, e.Attempt)
+	return string(e.Kind) + "/" + e.CallID + "/" + strconv.Itoa(e.Attempt)
 }
 
 // Pending selects the effects that a state asks for, in the order in which they should start.

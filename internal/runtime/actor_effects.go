@@ -3,6 +3,7 @@ package runtime
 import (
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/store"
 )
 
@@ -58,7 +59,7 @@ func (a *Actor) start() {
 		}
 		s := Start{Effect: e, Epoch: epoch, State: a.spec}
 		if e.Kind == engine.ModelEffect {
-			s.Entries, s.Addendum = a.transcript.t.Entries(), a.transcript.t.Addendum()
+			s.Items, s.Encoded, s.Addendum = a.transcript.request()
 		} else {
 			s.Call, _ = a.transcript.t.Call(e.CallID)
 		}
@@ -126,6 +127,8 @@ func (a *Actor) onDone(in Done) {
 // not happen, or lands elsewhere, the cache is dropped and read again.
 type transcriptCache struct {
 	t       *engine.Transcript
+	items   []model.Item   // of the entries up to the last request
+	encoded *model.Encoded // of the items
 	reading bool
 	stale   bool          // what is being read was overtaken by a drop
 	since   []engine.Fact // facts that came while reading
@@ -137,11 +140,17 @@ func (c *transcriptCache) bytes() int {
 	if c.t == nil {
 		return 0
 	}
-	return c.t.Bytes()
+	return c.t.Bytes() + c.encoded.Bytes()
+}
+
+// request gives the conversation for a model call: every call in it has its result.
+func (c *transcriptCache) request() ([]model.Item, *model.Encoded, string) {
+	c.items = requestItems(c.items, c.t.Entries()[len(c.items):])
+	return c.items[:len(c.items):len(c.items)], c.encoded, c.t.Addendum()
 }
 
 func (c *transcriptCache) build(facts []engine.Fact) {
-	c.t = engine.NewTranscript()
+	c.t, c.items, c.encoded = engine.NewTranscript(), nil, &model.Encoded{}
 	for _, f := range facts {
 		c.t.Apply(f)
 	}
@@ -159,7 +168,7 @@ func (c *transcriptCache) apply(facts []engine.Fact) {
 }
 
 func (c *transcriptCache) drop() {
-	c.t, c.since = nil, nil
+	c.t, c.items, c.encoded, c.since = nil, nil, nil, nil
 	c.stale = c.reading
 }
 

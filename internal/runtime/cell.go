@@ -151,7 +151,7 @@ func (r *Runtime) perform(c *cell, act Action) {
 		}()
 	case Stop:
 		if cancel := c.runs[act.Key]; cancel != nil {
-			cancel(errStopped)
+			cancel(ErrStopped)
 		}
 	case Reply:
 		r.mu.Lock()

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -12,13 +11,6 @@ import (
 	"github.com/openworkerai/openworker/internal/engine"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/tool"
-)
-
-// Why an effect's context ended.
-var (
-	errStopped = errors.New("the host stopped the effect") // the turn was cancelled, or the effect is wanted no more
-	errExpired = errors.New("the process could not renew its lease in time")
-	errClosing = errors.New("the process is closing")
 )
 
 // execute runs an effect to its outcome. nil: there is nothing to store.
@@ -51,7 +43,7 @@ func (r *Runtime) callModel(ctx context.Context, agent *Agent, s Start) engine.C
 		fail.Code, fail.Message, fail.Retryable = api.CodeCredentialsMissing, api.AsError(err).Message, true
 		return fail
 	}
-	req := buildRequest(agent, s)
+	req := BuildRequest(agent, s)
 	req.Credential = secret
 	if check := r.cfg.CheckRequest; check != nil {
 		check(req)
@@ -64,31 +56,7 @@ func (r *Runtime) callModel(ctx context.Context, agent *Agent, s Start) engine.C
 		}
 	})
 	r.failpoint("model.after")
-	if err == nil {
-		return engine.ModelDone{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch, Items: answerItems(agent, resp), Stop: string(resp.Stop), Usage: resp.Usage}
-	}
-	if errors.Is(context.Cause(ctx), errClosing) {
-		return nil // taken over at the next start
-	}
-	var me *model.Error
-	if !errors.As(err, &me) {
-		me = &model.Error{Kind: model.KindUnclassified, Message: err.Error()}
-	}
-	fail.Code, fail.Message, fail.Retryable, fail.RetryAfter, fail.Usage = me.Code(), me.Message, me.Retryable(), me.RetryAfter, me.Usage
-	if fail.Message == "" {
-		fail.Message = string(me.Kind)
-	}
-	if fail.Usage.OutputTokens == 0 && me.Received > 0 {
-		// The provider did not say what the part that came cost: about three bytes a token, at most the bound.
-		fail.Usage.OutputTokens, fail.Usage.Estimated = int64(min((me.Received+2)/3, max(req.MaxOutputTokens, 1))), true
-	}
-	if ctx.Err() != nil {
-		fail.Cancelled, fail.Code, fail.Message = true, api.CodeCancelled, "the call was cancelled"
-		if errors.Is(context.Cause(ctx), errExpired) {
-			fail.Code, fail.Message = api.CodeCallLost, errExpired.Error()
-		}
-	}
-	return fail
+	return ModelOutcome(agent, s, resp, err, context.Cause(ctx), req.MaxOutputTokens)
 }
 
 // stream is a provider's Stream whose panics are failures (RU10).
@@ -109,10 +77,8 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 		out.Code, out.Output = api.CodeRegistrationMissing, fmt.Sprintf("Not run: the tool %q is not bound in this process.", agent.names[s.Call.Name])
 		return out
 	}
-	// The journal's fence stops a late append, not a late body. So the last look before the body is on a
-	// clock that counts while the machine sleeps: is our lease confirmed young enough?
-	if !e.Repeatable && !r.live() {
-		return engine.Interrupted{CallID: e.CallID, Attempt: e.Attempt, Epoch: s.Epoch, NotStarted: true}
+	if no := NotStarted(s, r.live()); no != nil {
+		return no
 	}
 	timeout := body.Timeout()
 	if timeout <= 0 {
@@ -131,56 +97,32 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 		r.failpoint("tool.after")
 		done <- result{output, err}
 	}()
-	var res result
+	end := func(res result) engine.Command {
+		how := ToolEnd{Output: res.output, Err: res.err, Cause: context.Cause(ctx)}
+		if how.Cause == nil && bodyCtx.Err() != nil {
+			how.TimedOut = timeout
+		}
+		return ToolOutcome(s, how)
+	}
 	select {
-	case res = <-done:
+	case res := <-done:
+		return end(res)
 	case <-bodyCtx.Done():
-		if ctx.Err() != nil && errors.Is(context.Cause(ctx), errStopped) {
-			res = <-done // the session's actor counts the grace of a cancelled turn
-			break
-		}
-		grace := time.NewTimer(r.cfg.CancelGrace)
-		defer grace.Stop()
-		select {
-		case res = <-done:
-		case <-grace.C:
-			if ctx.Err() == nil && e.Repeatable {
-				out.Code, out.Output = api.CodeToolTimeout, fmt.Sprintf("The tool did not finish within %s and does not react to being stopped.", timeout)
-				return out
-			}
-			if errors.Is(context.Cause(ctx), errClosing) {
-				return nil
-			}
-			return engine.Interrupted{CallID: e.CallID, Attempt: e.Attempt, Epoch: s.Epoch}
-		}
 	}
-	if res.err == nil {
-		out.Output = boundOutput(res.output)
-		return out
+	if WaitsForBody(context.Cause(ctx)) {
+		return end(<-done)
 	}
-	cause := context.Cause(ctx)
-	switch {
-	case errors.Is(cause, errClosing):
-		return nil
-	case errors.Is(cause, errExpired):
-		return engine.Interrupted{CallID: e.CallID, Attempt: e.Attempt, Epoch: s.Epoch}
+	grace := time.NewTimer(r.cfg.CancelGrace)
+	defer grace.Stop()
+	select {
+	case res := <-done:
+		return end(res)
+	case <-grace.C:
+		return ToolOutcome(s, ToolEnd{Cause: context.Cause(ctx), TimedOut: timeout, Abandoned: true})
 	}
-	out.Output, out.Code = boundOutput(res.err.Error()), api.CodeToolFailed
-	var p *panicError
-	switch {
-	case errors.As(res.err, &p):
-		out.Code = api.CodeToolPanicked
-	case ctx.Err() != nil:
-		out.Code = api.CodeCancelled
-		out.Output = "The user cancelled the turn while this action ran. The tool reports: " + out.Output
-	case bodyCtx.Err() != nil:
-		out.Code = api.CodeToolTimeout
-		out.Output = fmt.Sprintf("The tool was stopped after %s. It reports: %s", timeout, out.Output)
-	}
-	return out
 }
 
-func (r *Runtime) inspect(ctx context.Context, agent *Agent, s Start) engine.Command {
+func (r *Runtime) inspect(parent context.Context, agent *Agent, s Start) engine.Command {
 	e := s.Effect
 	out := engine.Inspected{CallID: e.CallID, Attempt: e.Attempt, Answer: engine.InspectedNone}
 	body, call, ok := r.toolCall(agent, s)
@@ -192,7 +134,7 @@ func (r *Runtime) inspect(ctx context.Context, agent *Agent, s Start) engine.Com
 	if timeout <= 0 {
 		timeout = r.cfg.ToolTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	r.failpoint("inspect.before")
 	found := tool.Inspection{}
@@ -203,28 +145,9 @@ func (r *Runtime) inspect(ctx context.Context, agent *Agent, s Start) engine.Com
 	})
 	r.failpoint("inspect.after")
 	if err != nil {
-		if ctx.Err() != nil && context.Cause(ctx) != context.DeadlineExceeded {
-			return nil
-		}
-		// It could not be asked; that settles nothing, so it is asked again, a bounded number of times.
 		r.log.Warn("inspection failed", "session", s.State.Session, "call", e.CallID, "error", err)
-		out.Answer = engine.InspectedRunning
-		return out
 	}
-	out.Output = boundOutput(found.Output)
-	switch found.Outcome {
-	case tool.Succeeded:
-		out.Answer = engine.InspectedSucceeded
-	case tool.Failed:
-		out.Answer = engine.InspectedFailed
-	case tool.NotStarted:
-		out.Answer = engine.InspectedNotStarted
-	case tool.StillRunning:
-		out.Answer = engine.InspectedRunning
-	default:
-		out.Answer = engine.InspectedUnknown
-	}
-	return out
+	return InspectOutcome(s, found, err, context.Cause(parent))
 }
 
 // toolCall finds a call's body and what it is told.

@@ -34,7 +34,7 @@ func (r *Runtime) leaseLoop() {
 			case Expire:
 				r.log.Warn("no renewal of the lease was confirmed in time; running effects are stopped")
 				for _, c := range r.owned() {
-					c.stopAll(errExpired)
+					c.stopAll(ErrExpired)
 				}
 			case Lost:
 				r.log.Warn("the process was taken for dead by another one; its sessions go on there")

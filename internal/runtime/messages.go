@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/store"
 )
 
@@ -93,12 +94,13 @@ type ReadTranscript struct{ Until uint64 }
 // Write appends; answered by Appended.
 type Write struct{ Append store.Append }
 
-// Start runs an effect; answered by Done. Entries is the conversation for a model call, Call the call of a
+// Start runs an effect; answered by Done. Items is the conversation for a model call, Call the call of a
 // tool or an inspection.
 type Start struct {
 	Effect   engine.Effect
 	Epoch    uint64
-	Entries  []engine.Entry
+	Items    []model.Item
+	Encoded  *model.Encoded
 	Addendum string
 	Call     engine.Entry
 	State    *engine.State

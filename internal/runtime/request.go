@@ -11,20 +11,24 @@ import (
 	"github.com/openworkerai/openworker/tool"
 )
 
-// buildRequest makes a model's request of a conversation. The conversation is whole by construction: a
+// BuildRequest makes a model's request of a conversation. The conversation is whole by construction: a
 // model call is due only when every call before it has its result.
-func buildRequest(agent *Agent, s Start) model.Request {
+func BuildRequest(agent *Agent, s Start) model.Request {
 	turn := s.State.Turn
 	req := model.Request{
 		Model: turn.Model.Name, Instructions: agent.Definition.Instructions, Tools: agent.Declarations,
-		NoTools: turn.Call.Closing && len(agent.Declarations) > 0, MaxOutputTokens: turn.Call.Max, Session: s.State.Session,
+		Items: s.Items, Encoded: s.Encoded, NoTools: turn.Call.Closing && len(agent.Declarations) > 0, MaxOutputTokens: turn.Call.Max, Session: s.State.Session,
 	}
 	if s.Addendum != "" {
 		req.Instructions = strings.TrimPrefix(req.Instructions+"\n\n"+s.Addendum, "\n\n")
 	}
-	req.Items = make([]model.Item, 0, len(s.Entries))
-	for i := range s.Entries {
-		e := &s.Entries[i]
+	return req
+}
+
+// requestItems appends the items of entries, all of which are whole, to those of a conversation.
+func requestItems(items []model.Item, entries []engine.Entry) []model.Item {
+	for i := range entries {
+		e := &entries[i]
 		item := model.Item{Text: e.Text}
 		switch e.Kind {
 		case engine.EntryUser, engine.EntryNotice:
@@ -44,9 +48,9 @@ func buildRequest(agent *Agent, s Start) model.Request {
 				item.Private = &p
 			}
 		}
-		req.Items = append(req.Items, item)
+		items = append(items, item)
 	}
-	return req
+	return items
 }
 
 // answerItems puts a model's answer into stored form, with what is wrong with each call. Nothing invalid

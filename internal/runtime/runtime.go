@@ -175,12 +175,8 @@ func (r *Runtime) Submit(ctx context.Context, session string, cmd engine.Command
 
 // Create stores a new session.
 func (r *Runtime) Create(ctx context.Context, session string, e engine.SessionCreated, c store.Creation) error {
-	events, after, err := engine.Decide(&engine.State{Session: session}, engine.Create{Event: e}, engine.Env{Now: r.cfg.Clock.Now()})
+	req, err := Creation(newID(), session, e, c, r.cfg.Clock.Now())
 	if err != nil {
-		return err
-	}
-	req := store.Append{ID: newID(), Session: session, Create: &c, Time: after.Time, Index: store.Index{Activity: engine.Activity(after)}}
-	if err := describe(&req, []engine.Fact{{Number: 1, Time: after.Time, Event: events[0]}}, after); err != nil {
 		return err
 	}
 	for wait := storeRetry; ; wait = min(2*wait, maxStoreRetry) {
@@ -196,6 +192,16 @@ func (r *Runtime) Create(ctx context.Context, session string, e engine.SessionCr
 			return api.Errorf(api.CodeCancelled, "cancelled while it was unknown whether session %s was stored: %w", session, context.Cause(ctx))
 		}
 	}
+}
+
+// Creation is the append that makes a session.
+func Creation(id, session string, e engine.SessionCreated, c store.Creation, now time.Time) (store.Append, error) {
+	events, after, err := engine.Decide(&engine.State{Session: session}, engine.Create{Event: e}, engine.Env{Now: now})
+	if err != nil {
+		return store.Append{}, err
+	}
+	req := store.Append{ID: id, Session: session, Create: &c, Time: after.Time, Index: store.Index{Activity: engine.Activity(after)}}
+	return req, describe(&req, []engine.Fact{{Number: 1, Time: after.Time, Event: events[0]}}, after)
 }
 
 // Process is this process's id in the store, "" while it is not registered.
@@ -227,7 +233,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 		return nil
 	}
 	for _, c := range cells {
-		c.stopAll(errClosing)
+		c.stopAll(ErrClosing)
 	}
 	waitFor(ctx, &r.effects)
 	r.settleFlights(ctx, cells)

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"time"
 
@@ -222,7 +223,7 @@ func (s *Service) Result(ctx context.Context, session, run string) (api.Result, 
 	for {
 		e, err := st.Next(ctx)
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return s.interrupted(ctx, session, run)
 		case err != nil:
 			return api.Result{}, err
@@ -236,7 +237,7 @@ func (s *Service) Result(ctx context.Context, session, run string) (api.Result, 
 // ended gives the result of a run that has ended.
 func (s *Service) ended(ctx context.Context, session, run string) (api.Result, bool, error) {
 	record, err := s.store.Terminal(ctx, session, run)
-	if err == store.ErrNotFound {
+	if errors.Is(err, store.ErrNotFound) {
 		return api.Result{}, false, nil
 	}
 	if err != nil {

@@ -72,8 +72,16 @@ func (p *Provider) appendMessages(b []byte, req model.Request) []byte {
 		b = appendString(b, req.Instructions)
 		b = append(b, `},`...)
 	}
-	for i := 0; i < len(req.Items); {
-		switch item := &req.Items[i]; item.Kind {
+	b = req.Encoded.Append(b, p.config.Name+"/"+req.Model, req.Items, func(b []byte, items []model.Item) []byte { return p.appendItems(b, req.Model, items) })
+	if b[len(b)-1] == ',' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+func (p *Provider) appendItems(b []byte, name string, items []model.Item) []byte {
+	for i := 0; i < len(items); {
+		switch item := &items[i]; item.Kind {
 		case model.UserItem:
 			b = append(b, `{"role":"user","content":`...)
 			b = appendString(b, item.Text)
@@ -87,13 +95,10 @@ func (p *Provider) appendMessages(b []byte, req model.Request) []byte {
 			b = append(b, `},`...)
 			i++
 		default:
-			n := answerLen(req.Items[i:])
-			b = p.appendAnswer(b, req.Model, req.Items[i:i+n])
+			n := answerLen(items[i:])
+			b = p.appendAnswer(b, name, items[i:i+n])
 			i += n
 		}
-	}
-	if b[len(b)-1] == ',' {
-		b = b[:len(b)-1]
 	}
 	return b
 }

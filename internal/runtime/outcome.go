@@ -1,0 +1,135 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/tool"
+)
+
+// Why the host ends an effect's context.
+var (
+	ErrStopped = errors.New("the host stopped the effect") // the turn was cancelled, or the effect is wanted no more
+	ErrExpired = errors.New("the process could not renew its lease in time")
+	ErrClosing = errors.New("the process is closing")
+)
+
+// NotStarted is the last look before an effect begins: the outcome of one that must not, or nil. The
+// journal's fence stops a late append, not a late body. So the look is on a clock that counts while the
+// machine sleeps: live says whether the lease is confirmed young enough.
+func NotStarted(s Start, live bool) engine.Command {
+	if s.Effect.Kind != engine.ToolEffect || s.Effect.Repeatable || live {
+		return nil
+	}
+	return engine.Interrupted{CallID: s.Effect.CallID, Attempt: s.Effect.Attempt, Epoch: s.Epoch, NotStarted: true}
+}
+
+// ModelOutcome is what an attempt of a model call came to: an answer, or the provider's error. cause is
+// why the host ended the attempt, nil if it did not; maxOutput is the request's bound. nil: nothing to store.
+func ModelOutcome(agent *Agent, s Start, resp model.Response, err error, cause error, maxOutput int) engine.Command {
+	e := s.Effect
+	if err == nil {
+		return engine.ModelDone{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch, Items: answerItems(agent, resp), Stop: string(resp.Stop), Usage: resp.Usage}
+	}
+	if errors.Is(cause, ErrClosing) {
+		return nil // taken over at the next start
+	}
+	var me *model.Error
+	if !errors.As(err, &me) {
+		me = &model.Error{Kind: model.KindUnclassified, Message: err.Error()}
+	}
+	fail := engine.ModelError{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch,
+		Code: me.Code(), Message: me.Message, Retryable: me.Retryable(), RetryAfter: me.RetryAfter, Usage: me.Usage}
+	if fail.Message == "" {
+		fail.Message = string(me.Kind)
+	}
+	if fail.Usage.OutputTokens == 0 && me.Received > 0 {
+		// The provider did not say what the part that came cost: about three bytes a token, at most the bound.
+		fail.Usage.OutputTokens, fail.Usage.Estimated = int64(min((me.Received+2)/3, max(maxOutput, 1))), true
+	}
+	if cause != nil {
+		fail.Cancelled, fail.Code, fail.Message = true, api.CodeCancelled, "the call was cancelled"
+		if errors.Is(cause, ErrExpired) {
+			fail.Code, fail.Message = api.CodeCallLost, ErrExpired.Error()
+		}
+	}
+	return fail
+}
+
+// ToolEnd is how a tool's body ended.
+type ToolEnd struct {
+	Output string
+	Err    error
+	// Cause is why the host ended the body's context, nil if it did not.
+	Cause error
+	// TimedOut is the attempt's bound if that ended the context, otherwise 0.
+	TimedOut time.Duration
+	// Abandoned: the body did not come back within its grace, so there is neither output nor error.
+	Abandoned bool
+}
+
+// WaitsForBody reports whether a body that was told to stop is waited for without a bound: then the
+// session's actor counts the grace of a cancelled turn, and a late outcome is still told.
+func WaitsForBody(cause error) bool { return errors.Is(cause, ErrStopped) }
+
+// ToolOutcome is what an attempt of a tool came to. nil: nothing to store.
+func ToolOutcome(s Start, end ToolEnd) engine.Command {
+	e := s.Effect
+	out := engine.ToolOutcome{CallID: e.CallID, Attempt: e.Attempt, Epoch: s.Epoch}
+	interrupted := engine.Interrupted{CallID: e.CallID, Attempt: e.Attempt, Epoch: s.Epoch}
+	if !end.Abandoned && end.Err == nil {
+		out.Output = boundOutput(end.Output)
+		return out
+	}
+	switch {
+	case errors.Is(end.Cause, ErrClosing):
+		return nil
+	case end.Abandoned && end.Cause == nil && e.Repeatable:
+		out.Code, out.Output = api.CodeToolTimeout, fmt.Sprintf("The tool did not finish within %s and does not react to being stopped.", end.TimedOut)
+		return out
+	case end.Abandoned, errors.Is(end.Cause, ErrExpired):
+		return interrupted
+	}
+	out.Output, out.Code = boundOutput(end.Err.Error()), api.CodeToolFailed
+	var p *panicError
+	switch {
+	case errors.As(end.Err, &p):
+		out.Code = api.CodeToolPanicked
+	case end.Cause != nil:
+		out.Code = api.CodeCancelled
+		out.Output = "The user cancelled the turn while this action ran. The tool reports: " + out.Output
+	case end.TimedOut > 0:
+		out.Code = api.CodeToolTimeout
+		out.Output = fmt.Sprintf("The tool was stopped after %s. It reports: %s", end.TimedOut, out.Output)
+	}
+	return out
+}
+
+// InspectOutcome is what an inspection found. nil: nothing to store, since the host ended it.
+func InspectOutcome(s Start, found tool.Inspection, err error, cause error) engine.Command {
+	out := engine.Inspected{CallID: s.Effect.CallID, Attempt: s.Effect.Attempt, Answer: engine.InspectedUnknown}
+	if err != nil {
+		if cause != nil {
+			return nil
+		}
+		// It could not be asked; that settles nothing, so it is asked again, a bounded number of times.
+		out.Answer = engine.InspectedRunning
+		return out
+	}
+	out.Output = boundOutput(found.Output)
+	switch found.Outcome {
+	case tool.Succeeded:
+		out.Answer = engine.InspectedSucceeded
+	case tool.Failed:
+		out.Answer = engine.InspectedFailed
+	case tool.NotStarted:
+		out.Answer = engine.InspectedNotStarted
+	case tool.StillRunning:
+		out.Answer = engine.InspectedRunning
+	}
+	return out
+}
