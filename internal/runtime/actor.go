@@ -79,6 +79,7 @@ type input struct {
 	reads   uint64 // the first read that began after the command came
 	refused error  // what the newest decision said, told once it is known to stand
 	late    bool   // an outcome that came after its call was closed: a new fact, from whoever knows it
+	effect  string // key of the effect that it is the outcome of, "" for other commands
 	first   uint64 // number of its first event in the append in flight
 	events  int
 }
@@ -100,6 +101,7 @@ type running struct {
 	cancelled bool
 	graceEnds time.Time
 	overdue   bool // its grace is over; it counts as ended
+	done      bool // its outcome is here and waits to be stored: it must not start again
 }
 
 // NewActor returns the machine of a session; it loads by itself at the first Step.
@@ -285,10 +287,7 @@ func (a *Actor) end(err error) {
 		a.reply(i, Reply{Err: err})
 	}
 	a.queue = nil
-	for _, r := range a.running {
-		a.cancelRun(r)
-	}
-	clear(a.running)
+	a.cancelAll()
 }
 
 // refuseInputs tells those who wait that the store failed; outcomes stay.
@@ -315,10 +314,7 @@ func (a *Actor) lose() {
 		return
 	}
 	a.claim = ""
-	for _, r := range a.running {
-		a.cancelRun(r)
-	}
-	clear(a.running)
+	a.cancelAll()
 	keep := a.queue[:0]
 	for _, i := range a.queue {
 		if engine.RoleOf(i.cmd) == engine.Input {
@@ -342,7 +338,7 @@ func (a *Actor) schedule() {
 	}
 	at(a.retryAt)
 	for _, r := range a.running {
-		if !r.overdue {
+		if !r.overdue && !r.done {
 			at(r.graceEnds)
 		}
 	}

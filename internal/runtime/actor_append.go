@@ -113,6 +113,7 @@ func (b *batch) takeInputs(queue []*input, owner bool) []*input {
 		}
 		if !owner && engine.RoleOf(i.cmd) != engine.Input {
 			if !i.late {
+				b.a.resolved(i)
 				continue // it was decided or done under a claim that is gone
 			}
 		}
@@ -165,6 +166,7 @@ func (a *Actor) settle(inputs []*input) {
 			again = append(again, i)
 			continue
 		}
+		a.resolved(i)
 		a.reply(i, Reply{Err: i.refused})
 	}
 	if len(again) > 0 {
@@ -341,6 +343,7 @@ func (a *Actor) committed(f *flight, r store.Appended) {
 	a.base, a.spec = f.after, f.after
 	a.do(Publish{Facts: facts, State: a.base})
 	for _, i := range f.inputs {
+		a.resolved(i)
 		r := Reply{Err: i.refused}
 		if i.refused == nil && i.events > 0 {
 			at := i.first - facts[0].Number

@@ -1,17 +1,23 @@
 package runtime
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/store"
 )
 
+// runningKeys lists what runs in an order that is the same in each replay.
+func (a *Actor) runningKeys() []string { return slices.Sorted(maps.Keys(a.running)) }
+
 // runningTools counts the tool bodies that run here and still count.
 func (a *Actor) runningTools() int {
 	n := 0
 	for _, r := range a.running {
-		if r.effect.Kind == engine.ToolEffect && !r.overdue {
+		if r.effect.Kind == engine.ToolEffect && !r.overdue && !r.done {
 			n++
 		}
 	}
@@ -28,9 +34,9 @@ func (a *Actor) start() {
 	for _, e := range pending {
 		named[e.Key()] = true
 	}
-	for key, r := range a.running {
+	for _, key := range a.runningKeys() {
 		if !named[key] {
-			a.cancelRun(r)
+			a.cancelRun(a.running[key])
 		}
 	}
 	epoch := a.epoch
@@ -85,7 +91,7 @@ func (a *Actor) durable(e engine.Effect) bool {
 // cancelRun ends an effect's context. While a turn is being cancelled, a body that does not come back is
 // not waited for beyond its grace.
 func (a *Actor) cancelRun(r *running) {
-	if r.cancelled {
+	if r.cancelled || r.done {
 		return
 	}
 	r.cancelled = true
@@ -93,10 +99,19 @@ func (a *Actor) cancelRun(r *running) {
 	a.do(Stop{Key: r.effect.Key()})
 }
 
+// cancelAll ends all contexts and forgets what ran.
+func (a *Actor) cancelAll() {
+	for _, key := range a.runningKeys() {
+		a.cancelRun(a.running[key])
+	}
+	clear(a.running)
+}
+
 // overdue closes effects whose grace is over.
 func (a *Actor) overdue() {
-	for _, r := range a.running {
-		if !r.cancelled || r.overdue || a.now.Before(r.graceEnds) {
+	for _, key := range a.runningKeys() {
+		r := a.running[key]
+		if !r.cancelled || r.done || r.overdue || a.now.Before(r.graceEnds) {
 			continue
 		}
 		r.overdue = true
@@ -111,15 +126,26 @@ func (a *Actor) overdue() {
 }
 
 // onDone takes an effect's outcome. It is decided after everything before it is durable: one append is in
-// flight at a time. An outcome of a claim that was lost is dropped, as the store would refuse it.
+// flight at a time. Until it is stored or turns out to be stale the effect counts as running, so that a
+// store that fails cannot make it start again. An outcome of a claim that was lost is dropped, as the store
+// would refuse it.
 func (a *Actor) onDone(in Done) {
 	r, ok := a.running[in.Key]
-	if !ok || r.epoch != in.Epoch {
+	if !ok || r.epoch != in.Epoch || r.done {
 		return
 	}
-	delete(a.running, in.Key)
-	if in.Command != nil && a.gone == nil {
-		a.queue = append(a.queue, &input{cmd: in.Command, late: r.overdue})
+	if in.Command == nil || a.gone != nil {
+		delete(a.running, in.Key)
+		return
+	}
+	r.done = true
+	a.queue = append(a.queue, &input{cmd: in.Command, late: r.overdue, effect: in.Key})
+}
+
+// resolved says that a command has been stored, or will never be.
+func (a *Actor) resolved(i *input) {
+	if r := a.running[i.effect]; r != nil && r.done {
+		delete(a.running, i.effect)
 	}
 }
 
