@@ -43,6 +43,8 @@ var law = map[string]rule{
 	"tool/tooltest": {own: []string{"api", "tool"}},
 	"tool":          {own: []string{"api"}, modules: []string{"github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"}},
 
+	"transport/servicetest": {own: []string{"api"}},
+
 	// The root package opens the default store, so it knows SQLite; it knows no provider but by interface.
 	"":      {own: []string{"api", "internal/definition", "internal/runtime", "internal/service", "store", "store/sqlite", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
 	"cmd/":  {own: []string{anything}, modules: []string{"github.com/spf13/cobra", "github.com/mattn/go-isatty", "golang.org/x/term", "golang.org/x/sys"}},

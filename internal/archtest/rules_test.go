@@ -44,8 +44,8 @@ func TestEveryPackageDocumentsItsImports(t *testing.T) {
 			continue
 		}
 		line, _, _ = strings.Cut(line, "\n\n")
-		if strings.Contains(line, "everything") {
-			continue
+		if r, _ := ruleFor(p.rel()); slices.Contains(r.own, anything) {
+			continue // it may say "everything"
 		}
 		said := word.FindAllString(line, -1)
 		for _, path := range p.Imports {
