@@ -203,6 +203,12 @@ func (r *Runtime) readTail(ctx context.Context, session string, after uint64) Ta
 
 func (r *Runtime) publish(session string, p Publish) {
 	if !r.hub.Wants(session) {
+		for _, f := range p.Facts {
+			if engine.IsOutcome(f.Event) {
+				r.hub.Forget(session) // what streamed is whole now, or void
+				return
+			}
+		}
 		return
 	}
 	events := make([]api.Event, 0, len(p.Facts))
@@ -214,7 +220,7 @@ func (r *Runtime) publish(session string, p Publish) {
 		}
 		events = append(events, e)
 	}
-	r.hub.Publish(session, events)
+	r.hub.Publish(session, events, engine.Waiting(p.State))
 }
 
 func (c *cell) stopAll(cause error) {

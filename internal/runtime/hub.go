@@ -47,6 +47,8 @@ type Subscription struct {
 type Live struct {
 	Event api.Event
 	Delta *api.Delta // of a delta event
+	// Waits: behind this event the session goes on only when somebody acts.
+	Waits bool
 }
 
 // Subscribe watches a session from now on; first come the deltas of the running attempt so far.
@@ -93,8 +95,9 @@ func (h *Hub) Wants(session string) bool {
 	return t != nil && len(t.subs) > 0
 }
 
-// Publish hands journalled events to the session's watchers, in order.
-func (h *Hub) Publish(session string, events []api.Event) {
+// Publish hands journalled events to the session's watchers, in order. waits tells whether the session now
+// goes on only when somebody acts.
+func (h *Hub) Publish(session string, events []api.Event, waits bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.sessions[session]
@@ -110,6 +113,7 @@ func (h *Hub) Publish(session string, events []api.Event) {
 			clear(t.live)
 		}
 	}
+	items[len(items)-1].Waits = waits
 	for s := range t.subs {
 		s.push(items)
 	}

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"time"
 
@@ -151,6 +150,7 @@ func (st *stream) fill(ctx context.Context) error {
 		case item.Event.Number <= st.cursor:
 		case item.Event.Number == st.cursor+1:
 			st.push(item.Event)
+			st.check = st.check || item.Waits
 		default:
 			behind = true
 		}
@@ -162,10 +162,6 @@ func (st *stream) fill(ctx context.Context) error {
 func (st *stream) push(e api.Event) {
 	st.buf = append(st.buf, e)
 	st.cursor = e.Number
-	switch e.Type {
-	case api.EventInteractionRequired, api.EventToolCallFinished, api.EventToolCallInspected, api.EventModelCallFinished:
-		st.check = true
-	}
 }
 
 // Close implements api.EventStream.
@@ -197,93 +193,4 @@ func (s *Service) waits(ctx context.Context, session string, head uint64) (bool,
 		return false, nil
 	}
 	return len(s.registry.Missing(ctx, row.Index.Needs)) > 0, nil
-}
-
-// Result implements api.Service (RU2, RU3).
-func (s *Service) Result(ctx context.Context, session, run string) (api.Result, error) {
-	ref, err := s.Run(ctx, session, run)
-	if err != nil {
-		return api.Result{}, err
-	}
-	// The stream is made first, so that an end between the look and the wait is not missed.
-	st := &stream{s: s, q: api.FollowQuery{Session: session, Run: run}, sub: s.runtime.Subscribe(session)}
-	defer func() { _ = st.Close() }()
-	if r, ended, err := s.ended(ctx, session, run); ended || err != nil {
-		return r, err
-	}
-	row, err := s.store.Session(ctx, session)
-	if err != nil {
-		return api.Result{}, s.translate(ctx, session, err)
-	}
-	// What came before is not wanted; the row may be younger than the look above, so the end may be behind it.
-	st.cursor, st.check = max(row.Head, ref.Accepted), true
-	if r, ended, err := s.ended(ctx, session, run); ended || err != nil {
-		return r, err
-	}
-	for {
-		e, err := st.Next(ctx)
-		switch {
-		case errors.Is(err, io.EOF):
-			return s.interrupted(ctx, session, run)
-		case err != nil:
-			return api.Result{}, err
-		case e.Type == api.EventTurnEnded:
-			r, _, err := s.ended(ctx, session, run)
-			return r, err
-		}
-	}
-}
-
-// ended gives the result of a run that has ended.
-func (s *Service) ended(ctx context.Context, session, run string) (api.Result, bool, error) {
-	record, err := s.store.Terminal(ctx, session, run)
-	if errors.Is(err, store.ErrNotFound) {
-		return api.Result{}, false, nil
-	}
-	if err != nil {
-		return api.Result{}, false, s.translate(ctx, session, err)
-	}
-	e, err := engine.Decode(engine.Kind(record.Kind), record.Version, record.Data)
-	if err != nil {
-		return api.Result{}, false, api.Errorf(api.CodeSessionParked, "the end of run %s cannot be read by this build: %w", run, err)
-	}
-	end := e.(engine.TurnEnded)
-	r := api.Result{Run: run, Status: end.Status, Error: end.Failure(), Usage: end.Usage, ModelCalls: end.Calls, AutoApproved: end.AutoApproved}
-	r.Text, err = s.answerText(ctx, session, end.Answer)
-	return r, true, err
-}
-
-func (s *Service) answerText(ctx context.Context, session string, number uint64) (string, error) {
-	if number == 0 {
-		return "", nil
-	}
-	facts, err := s.read(ctx, store.RecordQuery{Session: session, After: number - 1, Until: number, Limit: 1})
-	if err != nil || len(facts) == 0 {
-		return "", err
-	}
-	answer, _ := facts[0].Event.(engine.ModelFinished)
-	return answer.Text(), nil
-}
-
-// interrupted gives where a run stands that waits.
-func (s *Service) interrupted(ctx context.Context, session, run string) (api.Result, error) {
-	st, row, err := s.load(ctx, session)
-	if err != nil {
-		return api.Result{}, err
-	}
-	if r, ended, err := s.ended(ctx, session, run); ended || err != nil {
-		return r, err // it was answered and ended in the meantime
-	}
-	r := api.Result{Run: run, Status: api.StatusInterrupted}
-	_, r.WaitingFor = s.activity(ctx, st, row)
-	if st.Turn == nil || st.Turn.Run != run {
-		return r, nil // it is queued behind the run that waits
-	}
-	state, err := s.State(ctx, session)
-	if err != nil {
-		return api.Result{}, err
-	}
-	r.Interactions, r.Usage, r.ModelCalls, r.AutoApproved = state.Interactions, st.Turn.Usage, st.Turn.Calls, st.Turn.AutoApproved
-	r.Text, err = s.answerText(ctx, session, st.Turn.Answer)
-	return r, err
 }
