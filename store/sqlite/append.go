@@ -50,7 +50,7 @@ func appendTo(ctx context.Context, c *conn, a store.Append) (appended store.Appe
 		found.Session = store.Session{ID: a.Session, Owner: a.Create.Owner, Agent: a.Create.Agent}
 	} else {
 		if a.Known < found.Head {
-			if tail, err = readRecords(ctx, c, found.key, store.RecordQuery{After: a.Known}); err != nil {
+			if tail, err = readRecords(ctx, c, found.key, store.RecordQuery{Session: a.Session, After: a.Known}); err != nil {
 				return store.Appended{}, nil, err
 			}
 		}

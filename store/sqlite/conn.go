@@ -184,18 +184,18 @@ func decodeJSON[T []string | map[string]string](text string) (v T) {
 	return v
 }
 
-// recordColumns are the columns that record reads.
-const recordColumns = `id, time, version, flags, kind, run, append, data`
+// recordColumns are the columns that row.record reads, of appendTables.
+const recordColumns = `e.number, f.time, e.version, e.flags, e.kind, e.run, f.append, e.data`
 
 const (
 	flagItem     = 1
 	flagTerminal = 2
 )
 
-func (r row) record() store.Record {
+func (r row) record(session string) store.Record {
 	flags := r.int(3)
 	return store.Record{
-		Number: r.number(0) & 0xffffffff, Time: r.time(1), Version: int(r.int(2)), Kind: r.text(4), Run: r.text(5),
+		Number: r.number(0), Time: r.time(1), Version: int(r.int(2)), Kind: r.text(4), Run: longRun(session, r.text(5)),
 		Append: r.text(6), Data: r.bytes(7), Item: flags&flagItem != 0, Terminal: flags&flagTerminal != 0,
 	}
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"math"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/store"
@@ -30,7 +31,7 @@ func (s *Store) Load(ctx context.Context, session, schema string) (store.Loaded,
 				return err
 			}
 		}
-		loaded.Records, err = readRecords(background, c, key, store.RecordQuery{After: from})
+		loaded.Records, err = readRecords(background, c, key, store.RecordQuery{Session: session, After: from})
 		return err
 	})
 	return loaded, err
@@ -68,14 +69,20 @@ func (s *Store) Terminal(ctx context.Context, session, run string) (store.Record
 		if err != nil {
 			return err
 		}
-		found := false
-		err = c.query(background, `SELECT `+recordColumns+` FROM events WHERE id >> 32 = ?1 AND run = ?2 AND flags >= 2
+		at := uint64(0)
+		if err = c.query(background, `SELECT number FROM events WHERE session = ?1 AND run = ?2 AND flags >= 2
 			ORDER BY id DESC LIMIT 1`, func(r row) error {
-			record, found = r.record(), true
+			at = r.number(0)
 			return nil
-		}, key, run)
-		if err == nil && !found {
+		}, key, shortRun(session, run)); err != nil {
+			return err
+		}
+		if at == 0 {
 			return store.ErrNotFound
+		}
+		records, err := readRecords(background, c, key, store.RecordQuery{Session: session, After: at - 1, Until: at})
+		if err == nil {
+			record = records[0]
 		}
 		return err
 	})
@@ -92,7 +99,7 @@ func (s *Store) Receipt(ctx context.Context, session, key string) (store.Receipt
 		}
 		found := false
 		err = c.query(background, `SELECT run, accepted, fields FROM receipts WHERE session = ?1 AND key = ?2`, func(r row) error {
-			receipt, found = store.Receipt{Key: key, Run: r.text(0), Accepted: r.number(1), Fields: r.fields(2)}, true
+			receipt, found = store.Receipt{Key: key, Run: longRun(session, r.text(0)), Accepted: r.number(1), Fields: r.fields(2)}, true
 			return nil
 		}, owner, key)
 		if err == nil && !found {
@@ -154,8 +161,10 @@ func (s *Store) Clean(ctx context.Context, session string, limit int) (bool, err
 // clean removes at most limit rows of a deleted session, and its last traces once nothing else is left.
 func clean(ctx context.Context, c *conn, key, limit int64) (more bool, err error) {
 	for _, table := range []struct{ delete, left string }{
-		{`DELETE FROM events WHERE id IN (SELECT id FROM events WHERE id > ?1 << 32 AND id <= ?1 << 32 | 4294967295 LIMIT ?2)`,
-			`SELECT count(*) FROM (SELECT 1 FROM events WHERE id > ?1 << 32 AND id <= ?1 << 32 | 4294967295 LIMIT ?2)`},
+		// An append's first record goes last: by it the others are found.
+		{`DELETE FROM events WHERE id IN (SELECT e.id FROM ` + appendTables + ` WHERE f.session = ?1 AND f.count > 0
+			ORDER BY f.number DESC, e.id DESC LIMIT ?2)`,
+			`SELECT count(*) FROM (SELECT 1 FROM ` + appendTables + ` WHERE f.session = ?1 AND f.count > 0 LIMIT ?2)`},
 		{`DELETE FROM receipts WHERE session = ?1 AND key IN (SELECT key FROM receipts WHERE session = ?1 LIMIT ?2)`,
 			`SELECT count(*) FROM (SELECT 1 FROM receipts WHERE session = ?1 LIMIT ?2)`},
 		{`DELETE FROM interactions WHERE number IN (SELECT number FROM interactions WHERE session = ?1 LIMIT ?2)`,
@@ -243,20 +252,31 @@ func readSession(c *conn, id string) (key int64, s store.Session, err error) {
 }
 
 func readRecords(ctx context.Context, c *conn, key int64, q store.RecordQuery) (records []store.Record, err error) {
-	until := q.Until
-	if until == 0 {
-		until = maxNumber
+	until := int64(math.MaxInt64)
+	if q.Until != 0 {
+		until = number(q.Until)
 	}
-	query := `SELECT ` + recordColumns + ` FROM events WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3`
+	items := ``
 	if q.Items {
-		query = `SELECT ` + recordColumns + ` FROM events WHERE id > ?1 AND id <= ?2 AND flags & 1 ORDER BY id LIMIT ?3`
+		items = ` AND e.flags & 1`
 	}
+	query := `SELECT ` + recordColumns + ` FROM ` + appendTables + ` WHERE f.session = ?1 AND f.count > 0
+		AND f.number >= coalesce((SELECT max(number) FROM events WHERE session = ?1 AND count > 0 AND number <= ?2 + 1), 0)
+		AND f.number <= ?3 AND e.number > ?2 AND e.number <= ?3` + items + ` ORDER BY f.number, e.id LIMIT ?4`
 	err = c.query(ctx, query, func(r row) error {
-		records = append(records, r.record())
+		records = append(records, r.record(q.Session))
 		return nil
-	}, eventID(key, q.After), eventID(key, until), bound(q.Limit))
+	}, key, number(q.After), until, bound(q.Limit))
 	return records, err
 }
+
+// number is a record's number as SQL takes it.
+func number(n uint64) int64 { return int64(min(n, math.MaxInt64-1)) }
+
+// appendTables joins the first record of each append (f) with all of them (e). A session that is being cleaned
+// has lost the last ones of an append, and their ids may be another session's by now.
+const appendTables = `events f INDEXED BY events_by_append
+	CROSS JOIN events e ON e.id >= f.id AND e.id < f.id + f.count AND e.session = f.session`
 
 // bound is a limit as SQL takes it, where -1 is none.
 func bound(limit int) int64 {

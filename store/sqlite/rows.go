@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"slices"
+	"strings"
 
 	"github.com/openworkerai/openworker/store"
 )
@@ -14,12 +15,6 @@ const (
 	stateDeleted = 1
 	stateCleaned = 2
 )
-
-// eventID is the id of a session's record.
-func eventID(key int64, number uint64) int64 { return key<<32 | int64(min(number, maxNumber)) }
-
-// maxNumber is the greatest number of a record.
-const maxNumber = 1<<32 - 1
 
 // writeAppend writes an append that passed its checks: the session goes from before to after.
 func writeAppend(ctx context.Context, c *conn, a store.Append, before session, after store.Session, holder int64) error {
@@ -32,14 +27,12 @@ func writeAppend(ctx context.Context, c *conn, a store.Append, before session, a
 	} else if err := updateHead(ctx, c, key, before.Session, after, holder); err != nil {
 		return err
 	}
-	for i, r := range a.Records {
-		if err := insertRecord(ctx, c, eventID(key, before.Head+uint64(i)+1), a, r); err != nil {
-			return err
-		}
+	if err := insertRecords(ctx, c, key, before.Head, a); err != nil {
+		return err
 	}
 	for _, r := range a.Receipts {
 		if err := c.exec(ctx, `INSERT INTO receipts (session, key, run, accepted, fields) VALUES (?1, ?2, ?3, ?4, ?5)`,
-			key, r.Key, r.Run, int64(r.Accepted), encodeJSON(r.Fields)); err != nil {
+			key, r.Key, shortRun(a.Session, r.Run), int64(r.Accepted), encodeJSON(r.Fields)); err != nil {
 			return err
 		}
 	}
@@ -106,11 +99,37 @@ func updateHead(ctx context.Context, c *conn, key int64, before, after store.Ses
 		due = ?8, needs = ?9 WHERE key = ?1`, append(args, millis(after.Index.Due), encodeJSON(after.Index.Needs))...)
 }
 
-func insertRecord(ctx context.Context, c *conn, id int64, a store.Append, r store.Record) error {
-	return c.exec(ctx, `INSERT INTO events (id, time, version, flags, kind, run, append, data)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
-		id, millis(a.Time), int64(r.Version), boolean(r.Item)*flagItem|boolean(r.Terminal)*flagTerminal, r.Kind, r.Run,
-		a.ID, blob(r.Data))
+func insertRecords(ctx context.Context, c *conn, key int64, head uint64, a store.Append) error {
+	count, at, id := int64(len(a.Records)), millis(a.Time), a.ID
+	for i, r := range a.Records {
+		if err := c.exec(ctx, `INSERT INTO events (session, number, count, time, append, version, flags, kind, run, data)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+			key, number(head+uint64(i)+1), count, at, id, int64(r.Version),
+			boolean(r.Item)*flagItem|boolean(r.Terminal)*flagTerminal, r.Kind, shortRun(a.Session, r.Run), blob(r.Data)); err != nil {
+			return err
+		}
+		count, at, id = 0, 0, "" // the first one has them for all
+	}
+	return nil
+}
+
+// shortRun is a run's id as the database holds it: most begin with their session's, which is left out.
+func shortRun(session, run string) string {
+	if rest, ok := strings.CutPrefix(run, session); ok {
+		return "~" + rest
+	}
+	if run == "" {
+		return ""
+	}
+	return "=" + run
+}
+
+// longRun is the run's id that shortRun was given.
+func longRun(session, short string) string {
+	if rest, ok := strings.CutPrefix(short, "~"); ok {
+		return session + rest
+	}
+	return strings.TrimPrefix(short, "=")
 }
 
 func addUsage(ctx context.Context, c *conn, row store.Session, u store.UsageDelta) error {

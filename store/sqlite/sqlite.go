@@ -23,6 +23,10 @@ type Config struct {
 	// Readers is how many reads can run at once. Defaults to 4.
 	Readers int
 
+	// Failpoint, unless nil, is called by the writer at "commit.begun" (the write lock is held), "commit.before"
+	// (COMMIT is next) and "commit.after", for tests that end or stop the process there.
+	Failpoint func(point string)
+
 	wrap func(rawConn) rawConn // puts faults below the writer; nil but in tests
 }
 
@@ -55,6 +59,9 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.Readers <= 0 {
 		config.Readers = 4
 	}
+	if config.Failpoint == nil {
+		config.Failpoint = func(string) {}
+	}
 	if err := prepareDir(config.Dir); err != nil {
 		return nil, err
 	}
@@ -81,7 +88,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		readers: newPool(database, config.Readers),
 		owners:  newOwners(filepath.Join(config.Dir, "owners")),
 	}
-	s.writer = startWriter(database, c)
+	s.writer = startWriter(database, c, config.Failpoint)
 	s.watch.store = s
 	return s, nil
 }

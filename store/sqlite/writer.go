@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -27,10 +28,11 @@ type request struct {
 
 // writer is the one goroutine that writes.
 type writer struct {
-	database *database
-	queue    chan *request
-	quit     chan struct{}
-	ended    chan struct{}
+	database  *database
+	failpoint func(string)
+	queue     chan *request
+	quit      chan struct{}
+	ended     chan struct{}
 
 	// Of the writer's goroutine:
 	conn     *conn // nil after an error, until the next commit opens another
@@ -38,9 +40,9 @@ type writer struct {
 	truncate bool // deleted content is in the log still
 }
 
-func startWriter(database *database, c *conn) *writer {
+func startWriter(database *database, c *conn, failpoint func(string)) *writer {
 	w := &writer{
-		database: database, conn: c,
+		database: database, conn: c, failpoint: failpoint,
 		queue: make(chan *request, 4*batch), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go w.loop()
@@ -112,6 +114,9 @@ func (w *writer) loop() {
 		case r := <-w.queue:
 			w.collect(r)
 			w.serve()
+			// Those who were just answered often have their next append at hand: let them share the commit of
+			// those who wait already, instead of taking turns with them.
+			runtime.Gosched()
 		case <-retry:
 		}
 		retry = nil
@@ -179,6 +184,7 @@ func (w *writer) commit(requests []*request) (answers []error, err error) {
 	if err := c.exec(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return nil, storeError(err)
 	}
+	w.failpoint("commit.begun")
 	answers = make([]error, len(requests))
 	for i, r := range requests {
 		if answers[i], err = w.one(ctx, c, r.do); err != nil {
@@ -186,9 +192,11 @@ func (w *writer) commit(requests []*request) (answers []error, err error) {
 			return nil, storeError(err)
 		}
 	}
+	w.failpoint("commit.before")
 	if err := c.exec(ctx, `COMMIT`); err != nil {
 		return nil, unknownFate(err)
 	}
+	w.failpoint("commit.after")
 	return answers, nil
 }
 

@@ -37,23 +37,29 @@ CREATE TABLE heads (
 );
 CREATE INDEX heads_by_due ON heads (due) WHERE due > 0;
 
--- The journal. The id is the session's key << 32 | the record's number, so a session lies in one piece.
+-- The journal, in order of commits: the records of all sessions that share a commit fill pages one after the
+-- other. The records of an append have consecutive ids. Only its first one is in the index, and has its time
+-- and its ID.
 CREATE TABLE events (
   id      INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL,
+  number  INTEGER NOT NULL,
+  count   INTEGER NOT NULL, -- of the append's records; 0 but for the first
   time    INTEGER NOT NULL,
+  append  TEXT NOT NULL,
   version INTEGER NOT NULL,
   flags   INTEGER NOT NULL, -- 1 item, 2 terminal
   kind    TEXT NOT NULL,
-  run     TEXT NOT NULL,
-  append  TEXT NOT NULL,
+  run     TEXT NOT NULL,    -- '~' and what comes behind the session's id, or '=' and the whole, or ''
   data    BLOB NOT NULL
 );
-CREATE INDEX events_terminal ON events (id >> 32, run) WHERE flags >= 2;
+CREATE UNIQUE INDEX events_by_append ON events (session, number) WHERE count > 0;
+CREATE INDEX events_terminal ON events (session, run) WHERE flags >= 2;
 
 CREATE TABLE receipts (
   session  INTEGER NOT NULL,
   key      TEXT NOT NULL,
-  run      TEXT NOT NULL,
+  run      TEXT NOT NULL, -- as in events
   accepted INTEGER NOT NULL,
   fields   TEXT NOT NULL, -- JSON object, '' for none
   PRIMARY KEY (session, key)
