@@ -120,6 +120,9 @@ func (r *Runtime) look(ctx context.Context) (store.WorkPage, error) {
 	return page, err
 }
 
+// watchPause is the least time between two looks at what other processes have written.
+const watchPause = 50 * time.Millisecond
+
 // watch makes the watchLoop look at what there is to watch.
 func (r *Runtime) watch() {
 	select {
@@ -135,6 +138,7 @@ func (r *Runtime) watchLoop() {
 	defer func() { stop() }()
 	poll := time.NewTicker(r.cfg.Poll)
 	defer poll.Stop()
+	looked := time.Time{}
 	for {
 		select {
 		case <-r.ctx.Done():
@@ -143,6 +147,15 @@ func (r *Runtime) watchLoop() {
 		case <-changes:
 		case <-poll.C:
 		}
+		// Our own commits wake us too; a process that writes all the time need not look all the time.
+		if wait := watchPause - time.Since(looked); wait > 0 {
+			select {
+			case <-r.ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+		}
+		looked = time.Now()
 		watched := r.hub.Watched()
 		for _, c := range r.owned() {
 			if _, ok := watched[c.session]; !ok {

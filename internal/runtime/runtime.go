@@ -123,6 +123,22 @@ func (r *Runtime) Subscribe(session string) *Subscription {
 	return s
 }
 
+// Works reports whether this process is at work on a run: it holds the session, and what comes next of the
+// run will be published here.
+func (r *Runtime) Works(session, run string) bool {
+	c := r.existing(session)
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead || !c.actor.Owns() {
+		return false
+	}
+	st := c.actor.State()
+	return st.Turn != nil && st.Turn.Run == run && !engine.Waiting(st)
+}
+
 // Kick looks for work now: what this process can run may have grown.
 func (r *Runtime) Kick() {
 	select {

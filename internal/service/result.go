@@ -16,13 +16,13 @@ func (s *Service) Result(ctx context.Context, session, run string) (api.Result, 
 	// First watch, then look: an end in between is not missed.
 	sub := s.runtime.Subscribe(session)
 	defer sub.Close()
-	if r, ended, err := s.ended(ctx, session, run); ended || err != nil {
-		return r, err
+	// Whether the run ended or waits may have been missed: ask the store. Not where this process is at it.
+	look := !s.runtime.Works(session, run)
+	if look {
+		if _, err := s.Run(ctx, session, run); err != nil {
+			return api.Result{}, err
+		}
 	}
-	if _, err := s.Run(ctx, session, run); err != nil {
-		return api.Result{}, err
-	}
-	look := true // whether the run ended or waits may have been missed: ask the store
 	var answer api.Event
 	ticker := time.NewTicker(waitCheck)
 	defer ticker.Stop()
