@@ -70,6 +70,8 @@ type ActorEnv struct {
 	// Parallel bounds the tool bodies of one session that run at once; Grace is what a cancelled one gets.
 	Parallel int
 	Grace    time.Duration
+	// SnapshotEvery is the number of events between snapshots. Defaults to 128.
+	SnapshotEvery uint64
 }
 
 // input is a command on its way into the journal.
@@ -106,6 +108,9 @@ type running struct {
 
 // NewActor returns the machine of a session; it loads by itself at the first Step.
 func NewActor(session string, env ActorEnv) *Actor {
+	if env.SnapshotEvery == 0 {
+		env.SnapshotEvery = snapshotEvery
+	}
 	return &Actor{session: session, env: env, running: map[string]*running{}}
 }
 

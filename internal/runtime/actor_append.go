@@ -228,7 +228,7 @@ func (a *Actor) fly(b *batch, process string, release bool) {
 		a.fault(err)
 		return
 	}
-	if b.state.Head-a.lastSnap >= snapshotEvery && !b.bare {
+	if b.state.Head-a.lastSnap >= a.env.SnapshotEvery && !b.bare {
 		if data, err := engine.Snapshot(b.state); err == nil {
 			req.Snapshot = &store.Snapshot{Schema: engine.SnapshotSchema(), Head: b.state.Head, Data: data}
 		}

@@ -56,7 +56,7 @@ func (a *Actor) start() {
 			}
 		case !e.Started || e.Epoch != epoch:
 			continue
-		case !e.Repeatable && !a.durable(e):
+		case !e.Early && !a.durable(e):
 			continue
 		}
 		if !a.transcript.ready() {
@@ -74,8 +74,8 @@ func (a *Actor) start() {
 	}
 }
 
-// durable reports whether an effect's intent stands in the journal under our claim. A side effect's body
-// waits for that.
+// durable reports whether an effect's intent stands in the journal under our claim. A body that does more
+// than read waits for that.
 func (a *Actor) durable(e engine.Effect) bool {
 	if a.claim == "" {
 		return false

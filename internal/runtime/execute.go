@@ -93,7 +93,7 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 	}
 	done := make(chan result, 1)
 	go func() {
-		output, err := protect(func() (string, error) { return body.Run(bodyCtx, call) })
+		output, err := Protect(func() (string, error) { return body.Run(bodyCtx, call) })
 		r.failpoint("tool.after")
 		done <- result{output, err}
 	}()
@@ -138,7 +138,7 @@ func (r *Runtime) inspect(parent context.Context, agent *Agent, s Start) engine.
 	defer cancel()
 	r.failpoint("inspect.before")
 	found := tool.Inspection{}
-	_, err := protect(func() (string, error) {
+	_, err := Protect(func() (string, error) {
 		var err error
 		found, err = inspector.Inspect(ctx, call)
 		return "", err
@@ -169,8 +169,8 @@ type panicError struct{ value any }
 
 func (p *panicError) Error() string { return fmt.Sprintf("the tool panicked: %v", p.value) }
 
-// protect turns a panic into an error (RU10).
-func protect(f func() (string, error)) (out string, err error) {
+// Protect turns a panic into an error (RU10).
+func Protect(f func() (string, error)) (out string, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = &panicError{x}
