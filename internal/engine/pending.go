@@ -29,8 +29,12 @@ type Effect struct {
 	Started   bool   // its intent is recorded
 	Epoch     uint64 // of the intent
 	NotBefore time.Time
-	// Repeatable effects may start before their intent is durable.
+	// Repeatable effects may run again when their outcome was lost.
 	Repeatable bool
+	// Early effects may start before their intent is durable, since one that nobody remembers leaves nothing
+	// behind. An idempotent action is not: what makes it so is its call ID, and one that was never stored is
+	// another at the next try.
+	Early bool
 }
 
 // Key identifies an attempt of an effect.
@@ -52,17 +56,17 @@ func Pending(s *State) []Effect {
 		c := &t.Tools[i]
 		switch c.Status {
 		case ToolReady:
-			out = append(out, Effect{Kind: ToolEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt + 1, Repeatable: c.Effect.Repeatable()})
+			out = append(out, Effect{Kind: ToolEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt + 1, Repeatable: c.Effect.Repeatable(), Early: c.Effect == api.ReadOnly})
 		case ToolRunning:
-			out = append(out, Effect{Kind: ToolEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Started: true, Epoch: c.Epoch, Repeatable: c.Effect.Repeatable()})
+			out = append(out, Effect{Kind: ToolEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Started: true, Epoch: c.Epoch, Repeatable: c.Effect.Repeatable(), Early: c.Effect == api.ReadOnly})
 		case ToolUnknown:
-			out = append(out, Effect{Kind: InspectEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt, NotBefore: c.Next, Repeatable: true})
+			out = append(out, Effect{Kind: InspectEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt, NotBefore: c.Next, Repeatable: true, Early: true})
 		}
 	}
 	if t.open() || Underived(s) {
 		return out
 	}
-	e := Effect{Kind: ModelEffect, Run: t.Run, Call: t.Calls + 1, Attempt: t.Call.Attempt + 1, NotBefore: t.Call.RetryAt, Repeatable: true}
+	e := Effect{Kind: ModelEffect, Run: t.Run, Call: t.Calls + 1, Attempt: t.Call.Attempt + 1, NotBefore: t.Call.RetryAt, Repeatable: true, Early: true}
 	if t.Call.Running {
 		e.Attempt, e.Started, e.Epoch, e.NotBefore = t.Call.Attempt, true, t.Call.Epoch, time.Time{}
 	}
