@@ -29,7 +29,7 @@ check: ## formatting, vet, staticcheck and the house rules
 	$(GO) test -count 1 ./internal/archtest
 
 build: ## bin/openworker
-	@$(GO) build -trimpath -o bin/openworker ./cmd/openworker
+	@$(GO) build -o bin/openworker ./cmd/openworker
 
 bench: ## our own figures beside the floor of the machine: a table, and JSON in bench/results
 	$(GO) run ./bench
