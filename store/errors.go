@@ -20,6 +20,7 @@ var (
 	// ErrDeleted: the session was deleted.
 	ErrDeleted = errors.New("store: deleted")
 	// ErrFateUnknown: the append may or may not have committed. Write it again, unchanged, to learn which.
+	// A later try that fails for certain says nothing about this one: only success, or a refusal, settles it.
 	// The error may carry an *api.Error with the reason as well, so look for ErrFateUnknown first.
 	ErrFateUnknown = errors.New("store: fate unknown")
 	// ErrClosed: the store was closed.

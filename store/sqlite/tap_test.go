@@ -3,13 +3,21 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"runtime"
+	"sync"
+	"testing"
 )
 
 // tap stands between the writer and the driver. Its functions see each statement right before and right
 // after it runs; an error of theirs is what the writer gets.
 type tap struct {
 	before, after func(query string) error
+
+	held *hold // at the end of the next commit
 }
+
+// hold is a stop of the writer.
+type hold struct{ reached, leave chan struct{} }
 
 func (t *tap) wrap(c rawConn) rawConn { return tappedConn{c, t} }
 
@@ -46,8 +54,40 @@ func tapped[T any](s tappedStmt, run func() (T, error)) (result T, err error) {
 			return result, err
 		}
 	}
-	if result, err = run(); err == nil && s.tap.after != nil {
+	result, err = run()
+	if held := s.tap.held; held != nil && s.query == `COMMIT` {
+		s.tap.held = nil
+		close(held.reached)
+		<-held.leave
+		return result, err
+	}
+	if err == nil && s.tap.after != nil {
 		err = s.tap.after(s.query)
 	}
 	return result, err
+}
+
+// together makes the writer serve calls in one commit, in their order: it stops the writer at the end of a
+// commit that does nothing until all are queued, and arms faults before it goes on.
+func together(t *testing.T, s *Store, tap *tap, arm func(), calls ...func()) {
+	t.Helper()
+	held := &hold{make(chan struct{}), make(chan struct{})}
+	tap.held = held
+	var group sync.WaitGroup
+	group.Go(func() {
+		err := s.write(t.Context(), func(context.Context, *conn) (refusal, err error) { return nil, nil })
+		if err != nil {
+			t.Errorf("the commit that does nothing: %v", err)
+		}
+	})
+	<-held.reached
+	for i, call := range calls {
+		group.Go(call)
+		for len(s.writer.queue) <= i {
+			runtime.Gosched() // the queue's length is the only sign of the call's being in it
+		}
+	}
+	arm()
+	close(held.leave)
+	group.Wait()
 }
