@@ -37,7 +37,7 @@ func openError(dir string, err error) error {
 		return known
 	}
 	e := api.AsError(storeError(err))
-	return api.Errorf(e.Code, "open the store in %s: %w", dir, e)
+	return api.Errorf(e.Code, "open the store in %s: %s", dir, e.Message)
 }
 
 // givenUp reports an error of the wait, not of the operation, whose result may still be being written.
