@@ -82,8 +82,15 @@ type input struct {
 	refused error  // what the newest decision said, told once it is known to stand
 	late    bool   // an outcome that came after its call was closed: a new fact, from whoever knows it
 	effect  string // key of the effect that it is the outcome of, "" for other commands
+	alone   bool   // of the messages with submission IDs, at most this one goes into an append
 	first   uint64 // number of its first event in the append in flight
 	events  int
+}
+
+// submission is the submission ID of a message, "" for one without and for other commands.
+func (i *input) submission() string {
+	m, _ := i.cmd.(engine.Message)
+	return m.SubmissionID
 }
 
 // flight is the append that is under way.

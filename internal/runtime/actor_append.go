@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -100,16 +101,17 @@ func (b *batch) due() bool {
 
 // takeInputs decides the commands at the queue's front and returns those that wait for the next append.
 func (b *batch) takeInputs(queue []*input, owner bool) []*input {
-	submissions := map[string]bool{}
+	submissions, alone := map[string]bool{}, false
 	for n, i := range queue {
 		if len(b.inputs) == maxBatch {
 			return queue[n:]
 		}
-		if m, ok := i.cmd.(engine.Message); ok && m.SubmissionID != "" {
-			if submissions[m.SubmissionID] {
-				return queue[n:] // the one before must be stored first, so that its receipt is found
+		if id := i.submission(); id != "" {
+			// One of the same ID must be stored first, so that its receipt is found.
+			if submissions[id] || alone || i.alone && len(submissions) > 0 {
+				return queue[n:]
 			}
-			submissions[m.SubmissionID] = true
+			submissions[id], alone = true, i.alone
 		}
 		if !owner && engine.RoleOf(i.cmd) != engine.Input {
 			if !i.late {
@@ -271,15 +273,7 @@ func (a *Actor) onAppended(in Appended) {
 		}
 		a.readTail()
 	case errors.Is(in.Err, store.ErrReceiptTaken):
-		var keep []*input
-		for _, i := range f.inputs {
-			if m, ok := i.cmd.(engine.Message); ok && m.SubmissionID != "" {
-				a.reply(i, Reply{Err: store.ErrReceiptTaken})
-				continue
-			}
-			keep = append(keep, i)
-		}
-		f.inputs = keep
+		f.inputs = a.receiptTaken(f.inputs)
 		a.rewind(f)
 		a.readTail()
 	case errors.Is(in.Err, store.ErrDeleted), errors.Is(in.Err, store.ErrNotFound):
@@ -294,6 +288,23 @@ func (a *Actor) onAppended(in Appended) {
 		a.refuseInputs(in.Err)
 		a.backOff()
 	}
+}
+
+// receiptTaken answers the one message whose submission ID is taken. The store does not say which it is, so
+// several are tried again one by one.
+func (a *Actor) receiptTaken(inputs []*input) []*input {
+	var keyed []*input
+	for _, i := range inputs {
+		if i.submission() != "" {
+			i.alone = true
+			keyed = append(keyed, i)
+		}
+	}
+	if len(keyed) != 1 {
+		return inputs
+	}
+	a.reply(keyed[0], Reply{Err: store.ErrReceiptTaken})
+	return slices.DeleteFunc(inputs, func(i *input) bool { return i == keyed[0] })
 }
 
 // rewind takes an append back that did not happen; its commands are decided again.

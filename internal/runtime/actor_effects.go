@@ -31,7 +31,9 @@ func (a *Actor) start() {
 	}
 	named := map[string]bool{}
 	pending := engine.Pending(a.spec)
-	for _, e := range pending {
+	// What the durable state names goes on as well: an append in flight that does not want it may not happen,
+	// and an intent that was taken back is mostly written again.
+	for _, e := range append(engine.Pending(a.base), pending...) {
 		named[e.Key()] = true
 	}
 	for _, key := range a.runningKeys() {
