@@ -1,0 +1,49 @@
+package chaos
+
+import (
+	"encoding/json"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// Command is a line that a victim reads on standard input. Commands run concurrently. The end of standard
+// input ends the victim, without a clean close.
+type Command struct {
+	ID int    `json:"id"` // of the reply
+	Op string `json:"op"` // create, submit, result, resolve, cancel, state, events, history, interactions, follow, close
+
+	Key         string       `json:"key,omitempty"` // idempotency key of a creation, submission ID of a message
+	Session     string       `json:"session,omitempty"`
+	Run         string       `json:"run,omitempty"`
+	Text        string       `json:"text,omitempty"`
+	WhenBusy    api.WhenBusy `json:"when_busy,omitempty"`
+	Interaction string       `json:"interaction,omitempty"`
+	Answer      api.Answer   `json:"answer,omitzero"`
+	After       uint64       `json:"after,omitempty"`
+}
+
+// Reply is a line that a victim writes. The first has ID 0 and says that the victim is open, or why not.
+type Reply struct {
+	ID      int             `json:"id"`
+	Value   json.RawMessage `json:"value,omitempty"`
+	Code    api.Code        `json:"code,omitempty"`
+	Message string          `json:"message,omitempty"`
+}
+
+// Opened is the value of a victim's first reply.
+type Opened struct {
+	Store string `json:"store"`
+	// Began is when the victim began to open its store, in nanoseconds of Unix time.
+	Began int64 `json:"began"`
+}
+
+// Entry is a line of the ledger: one effect on the world.
+type Entry struct {
+	Tool      string `json:"tool"`
+	Arguments string `json:"arguments"`
+	Call      string `json:"call"`
+	Attempt   int    `json:"attempt"`
+	Epoch     uint64 `json:"epoch"`
+	PID       int    `json:"pid"`
+	Output    string `json:"output"`
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/openaichat"
+	"github.com/openworkerai/openworker/store/sqlite"
+	"github.com/openworkerai/openworker/test/chaos"
+)
+
+type settings struct {
+	dir, scratch, ledger, model string
+	kill, stop, trace           string
+	approvals                   string
+	lease, poll, busy           time.Duration
+}
+
+func main() {
+	var s settings
+	flag.StringVar(&s.dir, "dir", "", "state directory")
+	flag.StringVar(&s.scratch, "scratch", "", "directory of the sessions' workspaces")
+	flag.StringVar(&s.ledger, "ledger", "", "file that the tools write their effects to")
+	flag.StringVar(&s.model, "model", "", "base URL of the model server")
+	flag.StringVar(&s.kill, "kill", "", "point at which to end, as name#n or name#n+delay")
+	flag.StringVar(&s.stop, "stop", "", "point at which to stop, as name#n")
+	flag.StringVar(&s.trace, "trace", "", "file that each point is written to")
+	flag.StringVar(&s.approvals, "approvals", "never", "approval mode of the agent")
+	flag.DurationVar(&s.lease, "lease", 8*time.Second, "lease")
+	flag.DurationVar(&s.poll, "poll", time.Second, "time between looks for work")
+	flag.DurationVar(&s.busy, "busy", 5*time.Second, "how long a write waits for another process")
+	flag.Parse()
+	out := &output{w: json.NewEncoder(os.Stdout)}
+	if err := run(s, out); err != nil {
+		out.reply(0, nil, err)
+		os.Exit(1)
+	}
+}
+
+// output writes replies, one at a time.
+type output struct {
+	mu sync.Mutex
+	w  *json.Encoder
+}
+
+func (o *output) reply(id int, value any, err error) {
+	r := chaos.Reply{ID: id}
+	if err == nil {
+		r.Value, err = json.Marshal(value)
+	}
+	if err != nil {
+		e := api.AsError(err)
+		r.Code, r.Message = e.Code, e.Error()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.w.Encode(r) != nil {
+		os.Exit(1) // nobody listens any more
+	}
+}
+
+func run(s settings, out *output) error {
+	ctx := context.Background()
+	began := time.Now()
+	points, err := newPoints(s)
+	if err != nil {
+		return err
+	}
+	st, err := sqlite.Open(ctx, sqlite.Config{Dir: s.dir, BusyTimeout: s.busy, Failpoint: points.reach})
+	if err != nil {
+		return err
+	}
+	provider, err := openaichat.New(openaichat.Config{BaseURL: s.model, KeyOptional: true})
+	if err != nil {
+		return err
+	}
+	svc, err := service.New(ctx, service.Config{
+		Store: st, StateDir: s.dir, ScratchDir: s.scratch, Providers: []model.Provider{provider}, Lease: s.lease, Poll: s.poll,
+		CancelGrace: 500 * time.Millisecond, Failpoint: points.reach,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		return err
+	}
+	tools := ledger{path: s.ledger}.tools()
+	agent := api.AgentDefinition{
+		Name: "victim-" + s.approvals, Instructions: "Work.", DefaultModel: api.ModelRef{Provider: provider.Name(), Name: "m"},
+		Approvals: api.Approvals{Mode: api.ApprovalMode(s.approvals)},
+	}
+	for _, t := range tools {
+		agent.Tools = append(agent.Tools, t.Declaration())
+	}
+	if err := svc.Bind(tools...); err != nil {
+		return err
+	}
+	v := &victim{service: svc, out: out, close: st.Close}
+	// A store that cannot be written still answers what it is asked.
+	if v.agent, err = svc.RegisterAgent(ctx, "", agent); err != nil {
+		v.unregistered = err
+	}
+	out.reply(0, chaos.Opened{Store: st.ID(), Began: began.UnixNano()}, nil)
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 4<<20)
+	for lines.Scan() {
+		var c chaos.Command
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			return err
+		}
+		go v.serve(ctx, c)
+	}
+	return lines.Err()
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// points counts how often each named point was reached and ends or stops the process at one of them.
+type points struct {
+	mu         sync.Mutex
+	seen       map[string]int
+	kill, stop point
+	trace      *os.File
+}
+
+type point struct {
+	name  string
+	n     int
+	delay time.Duration
+}
+
+func newPoints(s settings) (p *points, err error) {
+	p = &points{seen: map[string]int{}}
+	if p.kill, err = parsePoint(s.kill); err != nil {
+		return nil, err
+	}
+	if p.stop, err = parsePoint(s.stop); err != nil {
+		return nil, err
+	}
+	if s.trace != "" {
+		p.trace, err = os.OpenFile(s.trace, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	}
+	return p, err
+}
+
+// parsePoint reads name#n or name#n+delay.
+func parsePoint(text string) (p point, err error) {
+	if text == "" {
+		return p, nil
+	}
+	name, rest, _ := strings.Cut(text, "#")
+	number, delay, delayed := strings.Cut(rest, "+")
+	p.name = name
+	if p.n, err = strconv.Atoi(number); err != nil {
+		return p, fmt.Errorf("point %q: %w", text, err)
+	}
+	if delayed {
+		p.delay, err = time.ParseDuration(delay)
+	}
+	return p, err
+}
+
+// reach is called at each point.
+func (p *points) reach(name string) {
+	p.mu.Lock()
+	p.seen[name]++
+	n := p.seen[name]
+	if p.trace != nil {
+		_, _ = fmt.Fprintf(p.trace, "%s#%d\n", name, n) // a short list of points fails the test
+	}
+	p.mu.Unlock()
+	switch {
+	case p.kill.name == name && p.kill.n == n && p.kill.delay > 0:
+		time.AfterFunc(p.kill.delay, die)
+	case p.kill.name == name && p.kill.n == n:
+		die()
+	case p.stop.name == name && p.stop.n == n:
+		if err := stopSelf(); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// die ends the process as kill -9 does, and does not return.
+func die() {
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Kill()
+	}
+	if err != nil {
+		panic(err)
+	}
+	select {}
+}
