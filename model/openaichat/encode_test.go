@@ -113,6 +113,40 @@ func TestARequestIsEncodedAsTheProtocolHasIt(t *testing.T) {
 	}
 }
 
+// A request that goes on from what the call before encoded must be the one that is encoded anew.
+func TestAKeptEncodingGivesTheSameRequestAtEachCall(t *testing.T) {
+	t.Parallel()
+	items := history(40).Items
+	for i := range items {
+		if items[i].Kind == model.AssistantItem && i%2 == 0 {
+			items[i] = model.Item{Kind: model.ReasoningItem, Text: "hm", Private: private1("OpenAI", "m", "reasoning")}
+		}
+	}
+	kept := new(model.Encoded)
+	check := func(name string, n int) {
+		req := model.Request{Model: name, Instructions: "Be brief.", Items: items[:n]}
+		want := encodeWith(t, Config{}, req)
+		req.Encoded = kept
+		if got := encodeWith(t, Config{}, req); string(got) != string(want) {
+			t.Fatalf("%d items for %s: got %s, want %s", n, name, got, want)
+		}
+	}
+	for n := 1; n <= len(items); n++ {
+		if kind := items[n-1].Kind; kind != model.UserItem && kind != model.ToolResultItem {
+			continue
+		}
+		check("m", n)
+		check("m", n) // a retry
+		if n%7 == 0 {
+			check("other", n) // C08: a switch of model and back
+		}
+	}
+	check("m", 1) // what was kept is longer than the conversation
+	if kept.Bytes() == 0 {
+		t.Error("nothing was kept")
+	}
+}
+
 func FuzzStringsAreEncodedAsJSONHasThem(f *testing.F) {
 	for _, seed := range []string{"", "plain", "\"\\\n\r\t\x00\x1f\x7f", "žluťoučký 🌧️", "\xff\xc3", "\u2028</script>", "\xed\xa0\x80"} {
 		f.Add(seed)

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -138,10 +140,11 @@ func newClient(given *http.Client) *http.Client {
 	return client
 }
 
-// encodeExtra also says which fields are ours alone.
+// encodeExtra appends the host's own fields, in one order, and refuses those that are ours.
 func encodeExtra(config Config) ([]byte, error) {
 	var out []byte
-	for name, value := range config.ExtraBody {
+	for _, name := range slices.Sorted(maps.Keys(config.ExtraBody)) {
+		value := config.ExtraBody[name]
 		switch name {
 		case "model", "messages", "tools", "tool_choice", "stream", "n", "functions", config.MaxTokensField, config.SessionField:
 			return nil, api.Errorf(api.CodeInvalidRequest, "ExtraBody may not set %q", name)

@@ -14,6 +14,8 @@ var (
 	errAnswerTooLong = errors.New("the answer is larger than 16 MiB")
 )
 
+var doneMark = []byte("[DONE]")
+
 // events reads server-sent events. It takes what servers really send: lines that end in LF or CRLF, "data:" with
 // or without a space, several data lines, events without a blank line between them, a bare JSON object where
 // an event should be, a last event without a line break. It never holds more than maxLineBytes.
@@ -29,30 +31,34 @@ type events struct {
 // next returns the data of the next event; it is valid until the call after. io.EOF says that the body ended
 // in order; any other error that it did not.
 func (e *events) next() ([]byte, error) {
-	pending := e.hasHeld
-	e.data, e.hasHeld = append(e.data[:0], e.held...), false
-	e.held = e.held[:0]
+	lines := 0 // data lines of this event
+	if e.data = append(e.data[:0], e.held...); e.hasHeld {
+		lines = 1
+	}
+	e.held, e.hasHeld = e.held[:0], false
 	for {
 		line, err := e.readLine()
 		if err != nil && err != io.EOF {
 			return nil, err
 		}
 		if value, ok := dataOf(line); ok {
-			// What is whole already is handed out before another data line is joined to it.
-			if pending && complete(e.data) {
+			// A line that is whole is handed out before another is joined to it. Only the first is looked at, or
+			// an event of many lines would be read over and over.
+			if lines == 1 && complete(e.data) {
 				e.held, e.hasHeld = append(e.held, value...), true
 				return e.data, nil
 			}
 			if len(e.data)+len(value) > maxLineBytes {
 				return nil, errLineTooLong
 			}
-			if pending {
+			if lines > 0 {
 				e.data = append(e.data, '\n')
 			}
-			e.data, pending = append(e.data, value...), true
+			e.data = append(e.data, value...)
+			lines++
 		}
 		switch ended := err != nil; {
-		case pending && (ended || len(line) == 0):
+		case lines > 0 && (ended || len(line) == 0):
 			return e.data, nil
 		case ended:
 			return nil, io.EOF
@@ -72,9 +78,19 @@ func dataOf(line []byte) ([]byte, bool) {
 	return bytes.TrimPrefix(value, []byte(" ")), true
 }
 
+// complete reports whether data is an event for itself.
 func complete(data []byte) bool {
 	data = bytes.TrimSpace(data)
-	return string(data) == "[DONE]" || len(data) > 0 && data[len(data)-1] == '}' && json.Valid(data)
+	if len(data) == 0 {
+		return false
+	}
+	switch data[len(data)-1] {
+	case ']':
+		return bytes.Equal(data, doneMark)
+	case '}':
+		return json.Valid(data)
+	}
+	return false
 }
 
 // readLine returns a line without its end, with io.EOF when it was the last.

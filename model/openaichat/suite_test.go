@@ -54,6 +54,8 @@ func callCases() []modeltest.Case {
 		want("interleaved calls by index", weather("call_a"), clock("call_b")),
 		want("whole calls in one chunk", weather("call_a"), clock("call_b")),
 		want("whole calls in one chunk without an index and with one ID", weather("call_1"), weather("call_1")),
+		want("calls without arguments in one chunk without an index or IDs",
+			modeltest.Call{Name: "get_weather"}, modeltest.Call{Name: "get_time"}),
 		want("every call has index 0", weather("call_a"), clock("call_b")),
 		want("every call has index 0 and its ID comes with each piece", weather("call_a"), weather("call_b")),
 		want("a name in pieces", weather("call_a")),

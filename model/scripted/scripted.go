@@ -72,7 +72,7 @@ func (p *Provider) Facts(name string) (model.Facts, bool) {
 // NeedsCredential reports whether the configuration wants one.
 func (p *Provider) NeedsCredential() bool { return p.config.Credential }
 
-// Requests returns the requests so far, in the order in which they came. Credentials are left out.
+// Requests returns the requests so far, in the order in which they came. Credentials and Encoded are left out.
 func (p *Provider) Requests() []model.Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +111,7 @@ func (p *Provider) Stream(ctx context.Context, req model.Request, emit func(mode
 
 func (p *Provider) record(req model.Request) (int, error) {
 	err := model.Check(req)
-	req.Credential = ""
+	req.Credential, req.Encoded = "", nil
 	req.Items = append([]model.Item(nil), req.Items...)
 	p.mu.Lock()
 	defer p.mu.Unlock()

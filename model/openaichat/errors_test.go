@@ -1,0 +1,102 @@
+package openaichat
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openworkerai/openworker/model"
+)
+
+func TestRetryAfterIsReadInAllItsForms(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
+	for name, test := range map[string]struct {
+		header map[string]string
+		want   time.Duration
+	}{
+		"nothing":                      {nil, 0},
+		"seconds":                      {map[string]string{"Retry-After": "20"}, 20 * time.Second},
+		"a fraction of seconds":        {map[string]string{"Retry-After": "0.25"}, 250 * time.Millisecond},
+		"milliseconds":                 {map[string]string{"Retry-After-Ms": "1500"}, 1500 * time.Millisecond},
+		"milliseconds before seconds":  {map[string]string{"Retry-After-Ms": "1500", "Retry-After": "2"}, 1500 * time.Millisecond},
+		"milliseconds that are none":   {map[string]string{"Retry-After-Ms": "soon", "Retry-After": "2"}, 2 * time.Second},
+		"a date":                       {map[string]string{"Retry-After": at(time.Minute)}, time.Minute},
+		"a date by the server's clock": {map[string]string{"Retry-After": at(time.Hour), "Date": at(59 * time.Minute)}, time.Minute},
+		"a date that is past":          {map[string]string{"Retry-After": at(-time.Minute)}, 0},
+		"a negative number":            {map[string]string{"Retry-After": "-5"}, 0},
+		"more than a day":              {map[string]string{"Retry-After": "1e300"}, 24 * time.Hour},
+		"infinity":                     {map[string]string{"Retry-After": "inf"}, 24 * time.Hour},
+		"not a number":                 {map[string]string{"Retry-After": "NaN"}, 0},
+		"words":                        {map[string]string{"Retry-After": "later"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			header := http.Header{}
+			for key, value := range test.header {
+				header.Set(key, value)
+			}
+			if got := retryAfter(header, now); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestFailuresAreClassified(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status              int
+		code, kind, message string
+		want                model.ErrorKind
+	}{
+		"401":                              {401, "", "", "", model.KindAuth},
+		"402":                              {402, "", "", "", model.KindQuota},
+		"404 without a word about a model": {404, "", "", "not found", model.KindRefused},
+		"404 about a model":                {404, "", "", "model 'x' not found, try pulling it first", model.KindNotFound},
+		"403 for a model that is not ours": {403, "model_not_found", "", "Project has no access to model", model.KindNotFound},
+		"408":                              {408, "", "", "", model.KindOverloaded},
+		"409":                              {409, "", "", "", model.KindOverloaded},
+		"413 that speaks of tokens":        {413, "", "", "too many bytes", model.KindTooLarge},
+		"418":                              {418, "", "", "", model.KindRefused},
+		"422":                              {422, "", "", "bad field", model.KindRefused},
+		"504":                              {504, "", "", "", model.KindOverloaded},
+		"599":                              {599, "", "", "", model.KindOverloaded},
+		"a rate limit on context is a rate limit": {429, "rate_limit_exceeded", "tokens", "reduce the length of the messages", model.KindRateLimited},
+		"a plan that names quota and means rate":  {429, "", "", "You exceeded your current quota, retry in 20 s", model.KindRateLimited},
+		"quota by its code":                       {429, "insufficient_quota", "", "", model.KindQuota},
+		"quota by its type":                       {429, "", "insufficient_quota", "", model.KindQuota},
+		"a balance as 400":                        {400, "", "", "Your credit balance is too low", model.KindQuota},
+		"LM Studio's overflow":                    {400, "", "", "Trying to keep the first 9001 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens", model.KindContext},
+		"TGI's overflow":                          {422, "", "validation", "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 9001", model.KindContext},
+		"xAI's overflow":                          {400, "", "", "This model's maximum prompt length is 131072 but the request contains 200000 tokens.", model.KindContext},
+		"Zhipu's overflow":                        {400, "1261", "", "Prompt exceeds max length", model.KindContext},
+		"overflow inside a stream":                {200, "context_length_exceeded", "", "", model.KindContext},
+		"an unknown code inside a stream":         {200, "weird", "", "", model.KindUnclassified},
+		"an authentication error inside a stream": {200, "invalid_api_key", "", "", model.KindAuth},
+		"a refusal inside a stream":               {200, "", "invalid_request_error", "", model.KindRefused},
+		"a gateway's status inside a 200":         {200, "503", "", "", model.KindOverloaded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fault := &wireError{given: true, Code: text(test.code), Type: text(test.kind), Message: text(test.message)}
+			if got := classify(test.status, fault).Kind; got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestMessagesAreCleanAndShortAndHoldNoCredential(t *testing.T) {
+	t.Parallel()
+	err := &model.Error{Message: clean("key sk-1234\x00\x1b[31m\r\n\tis \xff wrong " + strings.Repeat("ž", 5000))}
+	finish(err, "sk-1234")
+	if want := "key [credential] [31m is wrong "; !strings.HasPrefix(err.Message, want) {
+		t.Errorf("got %q, want it to begin with %q", err.Message, want)
+	}
+	if len(err.Message) > maxMessage+len("…") {
+		t.Errorf("got %d bytes", len(err.Message))
+	}
+}
