@@ -1,0 +1,170 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/runtime"
+	"github.com/openworkerai/openworker/store"
+	"github.com/openworkerai/openworker/store/memstore"
+)
+
+// disk is the one store of all processes, with its faults. After each call the journals that may have grown
+// are read and held against what was promised.
+type disk struct {
+	w       *world
+	mem     *memstore.Store
+	fate    memstore.Fate
+	down    time.Duration   // until then nothing can be written
+	bare    map[string]bool // appends that may jump over others
+	appends int
+	broken  brokenDisk
+}
+
+func (d *disk) ctx() context.Context { return context.Background() }
+
+// fault is asked by the store what becomes of an append.
+func (d *disk) fault(store.Append) memstore.Fate { return d.fate }
+
+// outage makes the store refuse writes for a while, as a full file system does.
+func (d *disk) outage() {
+	d.down = d.w.now + d.w.upTo(2*d.w.lease)
+	d.w.log("the store is full until %v", d.down)
+}
+
+func (d *disk) heal() { d.down = 0 }
+
+// busy is the error of a call that the store does not serve.
+func (d *disk) busy() error {
+	if d.w.faulty(d.w.fragile) {
+		return api.Errorf(api.CodeStoreBusy, "the store is busy")
+	}
+	return nil
+}
+
+func (d *disk) full() error {
+	if d.w.now < d.down {
+		return api.Errorf(api.CodeStoreFull, "no space left")
+	}
+	return d.busy()
+}
+
+// append serves an append, with the fate that chance gives it.
+func (d *disk) append(p *process, a store.Append) (store.Appended, error) {
+	w := d.w
+	d.appends++
+	if d.bare == nil {
+		d.bare = map[string]bool{}
+	}
+	d.bare[a.ID] = a.AnyHead
+	if p.old && a.Snapshot != nil {
+		a.Snapshot = &store.Snapshot{Schema: "old", Head: a.Snapshot.Head, Data: reshape(a.Snapshot.Data)}
+	}
+	if err := d.full(); err != nil {
+		return store.Appended{}, err
+	}
+	d.fate = memstore.Commit
+	if w.faulty(w.fragile * 2) {
+		d.fate = pick(w, []memstore.Fate{memstore.FailBefore, memstore.LoseUnknown, memstore.CommitThenUnknown, memstore.CommitLater})
+	}
+	fate := d.fate
+	result, err := d.write(p, a)
+	d.fate = memstore.Commit
+	if w.cfg.Trace != nil {
+		w.log("append %s to %s behind %d (fate %d): %d–%d %v", a.ID, a.Session, a.Known, fate, result.First, result.Head, err)
+	}
+	w.sessions[a.Session].sync()
+	return result, err
+}
+
+// land lets appends commit whose fate was unknown.
+func (d *disk) land() {
+	if n := d.mem.Land(); n > 0 {
+		d.w.log("%d appends land late", n)
+	}
+	d.w.syncAll()
+}
+
+func (d *disk) load(p *process, session, schema string) (store.Loaded, error) {
+	if err := d.busy(); err != nil {
+		return store.Loaded{}, err
+	}
+	if p.old {
+		schema = "old"
+	}
+	if d.w.cfg.Plant == PlantForeignSnapshot {
+		if loaded, err := d.mem.Load(d.ctx(), session, "old"); err == nil && loaded.Snapshot != nil {
+			return loaded, nil
+		}
+	}
+	loaded, err := d.mem.Load(d.ctx(), session, schema)
+	if p.old && loaded.Snapshot != nil {
+		restored := *loaded.Snapshot
+		restored.Data = reshape(restored.Data)
+		loaded.Snapshot = &restored
+	}
+	return loaded, err
+}
+
+// reshape turns a snapshot into the other build's shape, and back.
+func reshape(data []byte) []byte {
+	for _, names := range [][2]string{{`"turn":`, `"work":`}, {`"interactions":`, `"questions":`}, {`"queue":`, `"line":`}} {
+		if bytes.Contains(data, []byte(names[0])) {
+			data = bytes.Replace(data, []byte(names[0]), []byte(names[1]), 1)
+		} else {
+			data = bytes.Replace(data, []byte(names[1]), []byte(names[0]), 1)
+		}
+	}
+	return data
+}
+
+func (d *disk) session(id string) (store.Session, error) {
+	if err := d.busy(); err != nil {
+		return store.Session{}, err
+	}
+	return d.mem.Session(d.ctx(), id)
+}
+
+func (d *disk) records(q store.RecordQuery) ([]store.Record, error) {
+	if err := d.busy(); err != nil {
+		return nil, err
+	}
+	return d.mem.Records(d.ctx(), q)
+}
+
+func (d *disk) heads(ids []string) (map[string]uint64, error) {
+	if err := d.busy(); err != nil {
+		return nil, err
+	}
+	return d.mem.Heads(d.ctx(), ids)
+}
+
+func (d *disk) register(p store.Process) error {
+	if err := d.full(); err != nil {
+		return err
+	}
+	return d.mem.Register(d.ctx(), p)
+}
+
+func (d *disk) renew(id string, until time.Time) error {
+	if err := d.full(); err != nil {
+		return err
+	}
+	return d.mem.Renew(d.ctx(), id, until)
+}
+
+func (d *disk) fence(self string, now time.Time) ([]string, error) {
+	if err := d.full(); err != nil {
+		return nil, err
+	}
+	return d.mem.Fence(d.ctx(), self, now, runtime.Margin(d.w.lease))
+}
+
+func (d *disk) work(q store.WorkQuery) (store.WorkPage, error) {
+	if err := d.busy(); err != nil {
+		return store.WorkPage{}, err
+	}
+	return d.mem.Work(d.ctx(), q)
+}

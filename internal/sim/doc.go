@@ -1,0 +1,18 @@
+// Package sim plays whole histories of the runtime in one goroutine: several processes over one store, with
+// crashes, pauses, lost answers, late commits and impatient users, all drawn from one seed.
+//
+// The machines under test are the runtime's own: [runtime.Actor], [runtime.Leaser], [runtime.Claimer] and
+// [runtime.Hub], with the functions that decide what an effect came to. The simulation stands in for the thin
+// shell around them: clocks, timers, the store's calls, providers and tools. Everything that takes time is a
+// task; the scheduler draws which of the tasks that are ready runs next, and nothing else decides an order.
+// So a seed that fails fails again, and with a trace it tells how.
+//
+// A history has two parts. In the first, everything that can go wrong does. Then faults stop, and each turn
+// must end or wait for a person, each open question is answered, and an idle session must take no step.
+// Throughout, the journal is folded as it grows and held against what was promised: see truth.go for the
+// journal, ledger.go for the world's side of effects, client.go for what callers were told.
+//
+// A [Plant] breaks one guarantee on purpose, to show that the simulation would notice.
+//
+// Imports: api, internal/engine, internal/runtime, store, store/memstore, model, tool.
+package sim

@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/openworkerai/openworker/store/memstore"
+)
+
+// Config is one history.
+type Config struct {
+	Seed  uint64
+	Plant Plant
+	// Trace, unless nil, gets a line for each thing that happens.
+	Trace func(line string)
+}
+
+// Result is how a history went.
+type Result struct {
+	Violation string // the first broken guarantee, "" if none
+	Steps     int    // tasks that ran
+	Events    int    // events in all journals
+	Turns     int    // turns that ended
+	Bodies    int    // bodies of side effects that ran
+	Crashes   int
+	TakeOvers int
+}
+
+// violation is what a broken guarantee panics with, so that the history ends where it happened.
+type violation string
+
+// Run plays a history. Equal configurations play equally.
+func (s *Stage) Run(cfg Config) (result Result) {
+	w := &world{stage: s, cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x0f1e2d3c)), sessions: map[string]*session{}}
+	w.disk = &disk{w: w}
+	w.disk.mem = memstore.New(memstore.Config{Fault: w.disk.fault})
+	w.ledger = newLedger(w)
+	defer func() {
+		result = w.result
+		result.Steps = w.steps
+		if x := recover(); x != nil {
+			v, ok := x.(violation)
+			if !ok {
+				panic(fmt.Sprintf("seed %d: %v", cfg.Seed, x))
+			}
+			result.Violation = string(v)
+		}
+	}()
+	w.setUp()
+	w.chaos()
+	w.calmDown()
+	w.settle()
+	w.stayIdle()
+	w.finish()
+	return w.result
+}
+
+// Bounds of a history.
+const (
+	maxCalmSteps = 30_000
+	maxCalmTime  = time.Hour
+	idleTime     = 20 * time.Second
+)
+
+// setUp makes processes and sessions.
+func (w *world) setUp() {
+	w.lease = pick(w, []time.Duration{time.Second, 4 * time.Second, 8 * time.Second})
+	w.poll = pick(w, []time.Duration{200 * time.Millisecond, time.Second})
+	w.fragile = pick(w, []float64{0, 0.02, 0.08})
+	w.slow = pick(w, []float64{0.01, 0.05, 0.2})
+	for n := range 1 + w.rng.IntN(3) {
+		w.newSession(fmt.Sprintf("s%d", n+1))
+	}
+	for range 1 + w.rng.IntN(3) {
+		w.newProcess()
+	}
+}
+
+// chaos is the part in which everything goes wrong.
+func (w *world) chaos() {
+	rounds := 60 + w.rng.IntN(300)
+	for range rounds {
+		if w.chance(0.3) {
+			w.disturb()
+		}
+		if !w.step() || w.chance(0.02) {
+			w.now += w.upTo(2 * time.Second)
+		}
+	}
+}
+
+// disturb does one thing that a process, a machine or a user may do at any time.
+func (w *world) disturb() {
+	switch n := w.rng.IntN(100); {
+	case n < 30:
+		w.send()
+	case n < 36:
+		w.cancel()
+	case n < 56:
+		w.answer()
+	case n < 57:
+		w.delete()
+	case n < 64:
+		w.crash()
+	case n < 72:
+		w.pause()
+	case n < 76:
+		w.newProcess()
+	case n < 79:
+		w.closeOne()
+	case n < 84:
+		w.disk.land()
+	case n < 88:
+		w.forget()
+	case n < 92:
+		w.change()
+	case n < 95:
+		w.disk.outage()
+	default:
+		w.followers()
+	}
+}
+
+// calmDown ends every fault and leaves at least one process that can run everything.
+func (w *world) calmDown() {
+	w.calm = true
+	w.log("--- faults stop")
+	w.disk.heal()
+	able := false
+	for _, p := range w.live() {
+		p.paused = 0
+		p.learn()
+		able = able || !p.poor && !p.closing
+	}
+	if !able {
+		w.newProcess().becomeAble()
+	}
+	w.disk.land()
+}
+
+// settle lets everything come to its end, answers what is asked, and again until nothing is left.
+func (w *world) settle() {
+	for round := 0; ; round++ {
+		w.quiet()
+		asked := false
+		for _, s := range w.order {
+			if s.deleted || s.state.Turn == nil && len(s.state.Queue) == 0 {
+				continue
+			}
+			if len(s.state.Interactions) == 0 {
+				w.fail("session %s: run %s neither ended nor waits for anything that has a name: %s", s.id, s.state.Turn.Run, s.describe())
+			}
+			asked = true
+			w.answerOne(s, s.state.Interactions[0].ID)
+		}
+		if !asked {
+			return
+		}
+		if round > 400 {
+			w.fail("after %d rounds of answers there are still questions", round)
+		}
+	}
+}
+
+// quiet runs until only what goes on for ever is left: leases and polls. Each session must then be at rest.
+func (w *world) quiet() {
+	steps, until := 0, w.now+maxCalmTime
+	for w.restless() {
+		if steps++; steps > maxCalmSteps || w.now > until {
+			for _, s := range w.order {
+				if !s.deleted {
+					w.log("%s", s.describe())
+				}
+			}
+			w.fail("no rest after %d steps and %v: %s", steps, w.now-until+maxCalmTime, w.unrest())
+		}
+		w.step()
+	}
+}
+
+// stayIdle holds that sessions at rest cost nothing.
+func (w *world) stayIdle() {
+	w.followers()
+	w.quiet()
+	actors, appends := w.actorSteps, w.disk.appends
+	for until := w.now + idleTime; w.now < until; {
+		if !w.step() {
+			break
+		}
+	}
+	if w.actorSteps != actors || w.disk.appends != appends {
+		w.fail("idle sessions took %d steps and %d appends in %v", w.actorSteps-actors, w.disk.appends-appends, idleTime)
+	}
+}

@@ -1,0 +1,262 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/runtime"
+	"github.com/openworkerai/openworker/store"
+)
+
+// session is the truth about one session: its journal, folded as it grows, with what must hold of it.
+type session struct {
+	w       *world
+	id      string
+	state   *engine.State
+	row     store.Session
+	facts   []engine.Fact
+	deleted bool
+
+	transcript  *engine.Transcript
+	texts       map[string]engine.TurnAccepted
+	submissions map[string]engine.Fact
+	cancelled   map[string]bool
+	ended       map[string]bool
+	intents     map[string]bool   // tool attempts that were begun
+	requests    map[string]uint64 // begun model attempts → digest of the conversation at that point
+	answered    map[string]bool   // model calls whose answer is recorded
+	resolved    map[string]api.Decision
+	asked       []string          // interactions
+	about       map[string]string // interaction → call
+	runs        []string
+	usage       map[string]store.UsageDelta
+
+	follower *follower
+}
+
+// newSession makes a session, in a store that works for once.
+func (w *world) newSession(id string) {
+	s := &session{w: w, id: id, state: &engine.State{Session: id}, transcript: engine.NewTranscript(), texts: map[string]engine.TurnAccepted{},
+		submissions: map[string]engine.Fact{}, cancelled: map[string]bool{}, ended: map[string]bool{}, intents: map[string]bool{},
+		requests: map[string]uint64{}, answered: map[string]bool{}, resolved: map[string]api.Decision{}, about: map[string]string{}, usage: map[string]store.UsageDelta{}}
+	w.sessions[id] = s
+	w.order = append(w.order, s)
+	agent := pick(w, w.stage.agents)
+	w.log("session %s of agent %s", id, agent.Name)
+	a, err := runtime.Creation(w.newID("x"), id, engine.SessionCreated{Owner: "ann", Secret: []byte(id), Agent: agent},
+		store.Creation{Owner: "ann", Agent: agent.Name, Digest: agent.Digest}, origin)
+	if err == nil {
+		_, err = w.disk.mem.Append(w.disk.ctx(), a)
+	}
+	if err != nil {
+		w.fail("session %s cannot be made: %v", id, err)
+	}
+	s.sync()
+	s.follower = &follower{s: s, behind: true}
+}
+
+func (w *world) syncAll() {
+	for _, s := range w.order {
+		s.sync()
+	}
+}
+
+// sync reads what has come to the journal and checks each fact, and then the rows beside it.
+func (s *session) sync() {
+	w := s.w
+	if s.deleted {
+		return
+	}
+	records, err := w.disk.mem.Records(w.disk.ctx(), store.RecordQuery{Session: s.id, After: s.state.Head})
+	if errors.Is(err, store.ErrDeleted) {
+		s.deleted = true
+		w.log("session %s is deleted", s.id)
+		return
+	}
+	if err != nil {
+		w.fail("session %s cannot be read: %v", s.id, err)
+	}
+	s.row, _ = w.disk.mem.Session(w.disk.ctx(), s.id)
+	if len(records) == 0 {
+		return
+	}
+	for _, r := range records {
+		e, err := engine.Decode(engine.Kind(r.Kind), r.Version, r.Data)
+		if err != nil {
+			w.fail("session %s: event %d: %v", s.id, r.Number, err)
+		}
+		f := engine.Fact{Number: r.Number, Time: r.Time, Event: e}
+		if w.cfg.Trace != nil {
+			w.log("  %s #%d %s %s", s.id, r.Number, r.Kind, brief(string(r.Data)))
+		}
+		after, err := engine.Apply(s.state, f)
+		if err != nil {
+			w.fail("the journal of session %s does not fold: %v", s.id, err)
+		}
+		s.state = after
+		s.facts = append(s.facts, f)
+		s.transcript.Apply(f)
+		s.check(f)
+		w.result.Events++
+	}
+	s.checkRow(records[len(records)-1])
+}
+
+// check holds a new fact against what came before it.
+func (s *session) check(f engine.Fact) {
+	w := s.w
+	switch e := f.Event.(type) {
+	case engine.TurnAccepted:
+		if other, twice := s.texts[e.Text]; twice {
+			w.fail("session %s: message %q is there twice, as %s and %s", s.id, e.Text, other.Run, e.Run)
+		}
+		s.texts[e.Text] = e
+		s.runs = append(s.runs, e.Run)
+		if e.SubmissionID != "" {
+			if _, twice := s.submissions[e.SubmissionID]; twice {
+				w.fail("session %s: submission %s was accepted twice", s.id, e.SubmissionID)
+			}
+			s.submissions[e.SubmissionID] = f
+		}
+	case engine.CancelRequested:
+		s.cancelled[e.Run] = true
+	case engine.TurnEnded:
+		if s.ended[e.Run] {
+			w.fail("session %s: run %s ended twice", s.id, e.Run)
+		}
+		s.ended[e.Run] = true
+		w.result.Turns++
+		day := f.Time.UTC().Format(time.DateOnly)
+		u := s.usage[day]
+		u.Turns++
+		u.Input, u.Output = u.Input+e.Usage.InputTokens, u.Output+e.Usage.OutputTokens
+		s.usage[day] = u
+	case engine.ModelStarted:
+		if s.cancelled[e.Run] {
+			w.fail("session %s: event %d begins a model call of run %s, which was cancelled", s.id, f.Number, e.Run)
+		}
+		s.requests[askKey(e.Run, e.Call, e.Attempt, e.Epoch)] = conversation(asJournalled(s.transcript), s.transcript.Addendum())
+	case engine.ModelFinished:
+		s.answered[fmt.Sprintf("%s/%d", e.Run, e.Call)] = true
+		key := askKey(e.Run, e.Call, e.Attempt, e.Epoch)
+		sent, was := w.ledger.asked[key]
+		if !was {
+			w.fail("session %s: event %d is an answer to %s, which nobody asked", s.id, f.Number, key)
+		}
+		if sent != s.requests[key] {
+			w.fail("session %s: event %d answers another conversation than the one in the journal", s.id, f.Number)
+		}
+	case engine.ToolStarted:
+		if s.cancelled[e.Run] {
+			w.fail("session %s: event %d begins %s of run %s, which was cancelled", s.id, f.Number, e.CallID, e.Run)
+		}
+		s.intents[askKey(e.CallID, 0, e.Attempt, e.Epoch)] = true
+	case engine.InteractionRequired:
+		s.asked = append(s.asked, e.ID)
+		s.about[e.ID] = e.CallID
+	case engine.InteractionResolved:
+		if before, twice := s.resolved[e.ID]; twice {
+			w.fail("session %s: interaction %s is resolved twice, as %s and %s", s.id, e.ID, before, e.Decision)
+		}
+		s.resolved[e.ID] = e.Decision
+		if e.Decision == api.OutcomeRetry {
+			w.ledger.allow(s.about[e.ID])
+		}
+	case engine.TakenOver:
+		w.result.TakeOvers++
+	}
+	if t := s.state.Turn; t != nil {
+		if l := t.Limits; t.Calls > l.Calls || l.Output > 0 && t.Output > l.Output {
+			w.fail("session %s: run %s has made %d calls of %d and %d output tokens of %d", s.id, t.Run, t.Calls, l.Calls, t.Output, l.Output)
+		}
+	}
+}
+
+// checkRow compares the rows beside the journal with what the journal gives.
+func (s *session) checkRow(last store.Record) {
+	w := s.w
+	if s.row.Head != s.state.Head {
+		w.fail("session %s: the row's head is %d, the journal's %d", s.id, s.row.Head, s.state.Head)
+	}
+	if w.disk.bare[last.Append] {
+		if due := engine.Due(s.state); !due.IsZero() && (s.row.Index.Due.IsZero() || s.row.Index.Due.After(store.Millis(due))) {
+			w.fail("session %s is due at %v, but its row says %v", s.id, due, s.row.Index.Due)
+		}
+		return // it may have jumped over others: then the row stands as it was, and is due at once
+	}
+	want := store.Index{Due: store.Millis(engine.Due(s.state)), Needs: engine.Needs(s.state), Activity: engine.Activity(s.state)}
+	got := s.row.Index
+	if !got.Due.Equal(want.Due) || !slices.Equal(got.Needs, want.Needs) || got.Activity != want.Activity {
+		w.fail("session %s: the row says %+v, the journal %+v", s.id, got, want)
+	}
+}
+
+// sameState compares a state that somebody holds with the truth.
+func (s *session) sameState(who string, state *engine.State) {
+	got, err := engine.Snapshot(state)
+	if err != nil {
+		s.w.fail("%v", err)
+	}
+	want, err := engine.Snapshot(s.state)
+	if err != nil {
+		s.w.fail("%v", err)
+	}
+	if string(got) != string(want) {
+		s.w.fail("session %s: %s\n%s\nbut the journal folds into\n%s", s.id, who, got, want)
+	}
+}
+
+func (s *session) describe() string {
+	if s.state.Turn == nil {
+		return fmt.Sprintf("session %s: head %d, idle, %d queued, due %v, holder %q (gone %t)", s.id, s.state.Head, len(s.state.Queue), s.row.Index.Due, s.row.Holder, s.row.HolderGone)
+	}
+	return fmt.Sprintf("session %s: head %d, turn %+v, pending %v, due %v, holder %q (gone %t)", s.id, s.state.Head, *s.state.Turn, engine.Pending(s.state), s.row.Index.Due, s.row.Holder, s.row.HolderGone)
+}
+
+func brief(text string) string {
+	text = strings.ReplaceAll(text, "\n", " ")
+	if len(text) > 160 {
+		return text[:160] + "…"
+	}
+	return text
+}
+
+func briefInput(in runtime.Input) string {
+	switch in := in.(type) {
+	case runtime.Submit:
+		return fmt.Sprintf("submit %T%+v", in.Command, in.Command)
+	case runtime.Done:
+		return brief(fmt.Sprintf("done %s epoch %d %T%+v", in.Key, in.Epoch, in.Command, in.Command))
+	case runtime.Appended:
+		return fmt.Sprintf("appended %s %d–%d repeated %t tail %d: %v", in.ID, in.Result.First, in.Result.Head, in.Result.Repeated, len(in.Result.Tail), in.Err)
+	case runtime.Tail:
+		return fmt.Sprintf("tail of %d, row epoch %d holder %q gone %t: %v", len(in.Records), in.Session.Epoch, in.Session.Holder, in.Session.HolderGone, in.Err)
+	case runtime.Loaded:
+		return fmt.Sprintf("loaded %d records, snapshot %t: %v", len(in.Loaded.Records), in.Loaded.Snapshot != nil, in.Err)
+	case runtime.TranscriptRead:
+		return fmt.Sprintf("transcript of %d: %v", len(in.Records), in.Err)
+	}
+	return fmt.Sprintf("%T%+v", in, in)
+}
+
+func briefAction(act runtime.Action) string {
+	switch act := act.(type) {
+	case runtime.Write:
+		a := act.Append
+		kinds := make([]string, len(a.Records))
+		for i, r := range a.Records {
+			kinds[i] = r.Kind
+		}
+		return fmt.Sprintf("write %s behind %d any %t fence %v claim %v release %t due %v: %s", a.ID, a.Known, a.AnyHead, a.Fence, a.Claim, a.Release, !a.Index.Due.IsZero(), strings.Join(kinds, " "))
+	case runtime.Start:
+		return fmt.Sprintf("start %s epoch %d", act.Effect.Key(), act.Epoch)
+	case runtime.Publish:
+		return fmt.Sprintf("publish %d facts up to %d", len(act.Facts), act.State.Head)
+	}
+	return brief(fmt.Sprintf("%T%+v", act, act))
+}
