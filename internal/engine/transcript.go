@@ -99,6 +99,9 @@ func (t *Transcript) Apply(f Fact) {
 		delete(t.queued, e.Run)
 		delete(t.addenda, e.Run)
 		t.start(entry, addendum)
+	case TurnEnded: // of one that never began
+		delete(t.queued, e.Run)
+		delete(t.addenda, e.Run)
 	case ModelFinished:
 		var calls []Item
 		for _, it := range e.Items {
