@@ -73,6 +73,19 @@ func Pending(s *State) []Effect {
 	return append(out, e)
 }
 
+// Begun lists the effects that have started and have no outcome. Unlike Pending it lists those of a
+// cancelled turn too: the turn ends once each of them has come to something.
+func Begun(s *State) []Effect {
+	t := s.Turn
+	if t == nil {
+		return nil
+	}
+	going := *s
+	live := *t
+	live.Cancel, going.Turn = false, &live
+	return slices.DeleteFunc(Pending(&going), func(e Effect) bool { return !e.Started })
+}
+
 // Underived reports whether [Advance] would derive events from the state: a bare outcome came in and
 // nobody has drawn its consequences yet.
 func Underived(s *State) bool {

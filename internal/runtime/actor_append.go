@@ -66,6 +66,9 @@ func (a *Actor) decide() {
 		}
 		b.claims, b.takes, b.epoch = true, true, a.epoch+1
 	}
+	if owned {
+		a.neverStarted()
+	}
 	rest := b.takeInputs(a.queue, owned || b.claims)
 	if a.gone != nil {
 		return
@@ -183,7 +186,7 @@ func (a *Actor) decideBare() bool {
 	b := &batch{a: a, state: a.base, epoch: a.epoch, env: engine.Env{Now: a.now}}
 	var rest []*input
 	for _, i := range a.queue {
-		if engine.RoleOf(i.cmd) != engine.Outcome || len(b.inputs) == maxBatch {
+		if !engine.Commutes(b.state, i.cmd) || len(b.inputs) == maxBatch {
 			rest = append(rest, i)
 			continue
 		}

@@ -76,6 +76,25 @@ func (a *Actor) start() {
 	}
 }
 
+// neverStarted closes what a cancelled turn has begun and nobody has started: the cancel came between the
+// intent and the start. Whatever runs brings its own outcome.
+func (a *Actor) neverStarted() {
+	if t := a.base.Turn; t == nil || !t.Cancel {
+		return
+	}
+	for _, e := range engine.Begun(a.base) {
+		if a.running[e.Key()] != nil || e.Epoch != a.epoch {
+			continue
+		}
+		var cmd engine.Command = engine.Interrupted{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch, NotStarted: true}
+		if e.Kind == engine.ModelEffect {
+			cmd = engine.ModelError{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: e.Epoch, Code: api.CodeCancelled,
+				Message: "the turn was cancelled before the call was made", Cancelled: true}
+		}
+		a.queue = append(a.queue, &input{cmd: cmd})
+	}
+}
+
 // durable reports whether an effect's intent stands in the journal under our claim. A body that does more
 // than read waits for that.
 func (a *Actor) durable(e engine.Effect) bool {
