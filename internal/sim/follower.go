@@ -46,6 +46,8 @@ func (f *follower) look() {
 	f.behind = f.behind || behind
 	for _, item := range items {
 		switch {
+		case item.Event.Number == 0: // a gap: no text is streamed here
+			f.behind = true
 		case item.Event.Number <= f.cursor:
 		case item.Event.Number == f.cursor+1 && !f.behind:
 			f.see(item.Event)

@@ -205,7 +205,7 @@ func (p *process) moved(ids []string, heads map[string]uint64, err error) {
 			head = ^uint64(0)
 		}
 		p.hub.Advance(id, head)
-		if c := p.cells[id]; c != nil && (!there || c.actor.State() == nil || head > c.actor.State().Head) {
+		if c := p.cells[id]; c != nil && c.actor.State() != nil && head > c.actor.State().Head {
 			c.deliver(runtime.Moved{Head: head})
 		}
 	}

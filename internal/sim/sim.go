@@ -181,8 +181,13 @@ func (w *world) quiet() {
 
 // stayIdle holds that sessions at rest cost nothing.
 func (w *world) stayIdle() {
-	w.followers()
-	w.quiet()
+	for range 3 { // whoever watches sees what came last
+		until := w.now + 2*w.poll + 100*time.Millisecond
+		for w.step() && w.now < until {
+		}
+		w.followers()
+		w.quiet()
+	}
 	actors, appends := w.actorSteps, w.disk.appends
 	for until := w.now + idleTime; w.now < until; {
 		if !w.step() {
