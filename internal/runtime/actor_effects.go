@@ -13,9 +13,15 @@ import (
 // runningKeys lists what runs in an order that is the same in each replay.
 func (a *Actor) runningKeys() []string { return slices.Sorted(maps.Keys(a.running)) }
 
-// runningTools counts the tool bodies that run here and still count.
-func (a *Actor) runningTools() int {
+// runningTools counts the tool bodies that run here and still count, and those that s has begun and that are
+// about to.
+func (a *Actor) runningTools(s *engine.State) int {
 	n := 0
+	for _, e := range engine.Pending(s) {
+		if e.Kind == engine.ToolEffect && e.Started && a.running[e.Key()] == nil {
+			n++
+		}
+	}
 	for _, r := range a.running {
 		if r.effect.Kind == engine.ToolEffect && !r.overdue && !r.done {
 			n++
@@ -58,7 +64,7 @@ func (a *Actor) start() {
 			}
 		case !e.Started || e.Epoch != epoch:
 			continue
-		case !e.Early && !a.durable(e):
+		case !a.durable(e) && !(e.Early && a.sure()):
 			continue
 		}
 		if !a.transcript.ready() {
@@ -93,6 +99,13 @@ func (a *Actor) neverStarted() {
 		}
 		a.queue = append(a.queue, &input{cmd: cmd})
 	}
+}
+
+// sure reports whether the append in flight will most likely happen. After one that did not, intents are
+// waited for until one has: a store that fails, or others who write, must not cost a model call at each try.
+// Work that somebody left is claimed by several at once, of whom one gets it.
+func (a *Actor) sure() bool {
+	return a.backoff == 0 && a.headMisses == 0 && (a.flight == nil || !a.flight.contested)
 }
 
 // durable reports whether an effect's intent stands in the journal under our claim. A body that does more
