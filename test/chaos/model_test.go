@@ -112,3 +112,10 @@ func (s *script) reply(r modeltestserver.Request) modeltestserver.Reply {
 	}
 	return modeltestserver.Reply{Text: name + ": " + strings.Join(append(outputs, "done"), ", "), Delay: delay, Chunk: 8}
 }
+
+// hold makes each answer wait until the gate is closed.
+func (s *script) hold(gate chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gate = gate
+}

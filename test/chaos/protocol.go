@@ -10,12 +10,12 @@ import (
 // input ends the victim, without a clean close.
 type Command struct {
 	ID int    `json:"id"` // of the reply
-	Op string `json:"op"` // create, submit, result, resolve, cancel, state, events, history, interactions, follow, close
+	Op string `json:"op"` // create, submit, result, resolve, cancel, state, events, history, interactions, follow, stop, close
 
 	Key         string       `json:"key,omitempty"` // idempotency key of a creation, submission ID of a message
 	Session     string       `json:"session,omitempty"`
 	Run         string       `json:"run,omitempty"`
-	Text        string       `json:"text,omitempty"`
+	Text        string       `json:"text,omitempty"` // of a message; with stop the point at which to stop, as name#n from now
 	WhenBusy    api.WhenBusy `json:"when_busy,omitempty"`
 	Interaction string       `json:"interaction,omitempty"`
 	Answer      api.Answer   `json:"answer,omitzero"`

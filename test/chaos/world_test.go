@@ -28,7 +28,7 @@ type world struct {
 	suicides int
 	// races is how many model calls may have begun with a claim that another process got.
 	races int
-	runs     []api.RunReference // acknowledged
+	runs  []api.RunReference // acknowledged
 }
 
 func newWorld(t *testing.T, args ...string) *world {

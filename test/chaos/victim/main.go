@@ -20,7 +20,7 @@ import (
 
 type settings struct {
 	dir, scratch, ledger, model string
-	kill, stop, trace           string
+	kill, trace                 string
 	approvals                   string
 	lease, poll, busy           time.Duration
 }
@@ -32,7 +32,6 @@ func main() {
 	flag.StringVar(&s.ledger, "ledger", "", "file that the tools write their effects to")
 	flag.StringVar(&s.model, "model", "", "base URL of the model server")
 	flag.StringVar(&s.kill, "kill", "", "point at which to end, as name#n or name#n+delay")
-	flag.StringVar(&s.stop, "stop", "", "point at which to stop, as name#n")
 	flag.StringVar(&s.trace, "trace", "", "file that each point is written to")
 	flag.StringVar(&s.approvals, "approvals", "never", "approval mode of the agent")
 	flag.DurationVar(&s.lease, "lease", 8*time.Second, "lease")
@@ -102,7 +101,7 @@ func run(s settings, out *output) error {
 	if err := svc.Bind(tools...); err != nil {
 		return err
 	}
-	v := &victim{service: svc, out: out, close: st.Close}
+	v := &victim{service: svc, out: out, points: points, close: st.Close}
 	// A store that cannot be written still answers what it is asked.
 	if v.agent, err = svc.RegisterAgent(ctx, "", agent); err != nil {
 		v.unregistered = err

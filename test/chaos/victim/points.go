@@ -28,13 +28,20 @@ func newPoints(s settings) (p *points, err error) {
 	if p.kill, err = parsePoint(s.kill); err != nil {
 		return nil, err
 	}
-	if p.stop, err = parsePoint(s.stop); err != nil {
-		return nil, err
-	}
 	if s.trace != "" {
 		p.trace, err = os.OpenFile(s.trace, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	}
 	return p, err
+}
+
+// arm makes the process stop at a point, which counts from now.
+func (p *points) arm(text string) error {
+	at, err := parsePoint(text)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at.n += p.seen[at.name]
+	p.stop = at
+	return err
 }
 
 // parsePoint reads name#n or name#n+delay.
@@ -62,13 +69,14 @@ func (p *points) reach(name string) {
 	if p.trace != nil {
 		_, _ = fmt.Fprintf(p.trace, "%s#%d\n", name, n) // a short list of points fails the test
 	}
+	stop := p.stop
 	p.mu.Unlock()
 	switch {
 	case p.kill.name == name && p.kill.n == n && p.kill.delay > 0:
 		time.AfterFunc(p.kill.delay, die)
 	case p.kill.name == name && p.kill.n == n:
 		die()
-	case p.stop.name == name && p.stop.n == n:
+	case stop.name == name && stop.n == n:
 		if err := stopSelf(); err != nil {
 			panic(err)
 		}

@@ -15,6 +15,7 @@ type victim struct {
 	agent        api.AgentReference
 	unregistered error
 	out          *output
+	points       *points
 	close        func() error
 }
 
@@ -57,6 +58,8 @@ func (v *victim) answer(ctx context.Context, c chaos.Command) (any, error) {
 		return s.Events(ctx, api.EventQuery{Session: c.Session, After: c.After, Limit: api.MaxPage})
 	case "history":
 		return s.History(ctx, api.HistoryQuery{Session: c.Session, Limit: api.MaxPage})
+	case "stop":
+		return nil, v.points.arm(c.Text)
 	case "interactions":
 		return s.Interactions(ctx, api.InteractionQuery{Limit: api.MaxPage})
 	}
