@@ -52,6 +52,7 @@ type Actor struct {
 	timer                 time.Time
 
 	running    map[string]*running
+	tickets    uint64 // starts so far
 	transcript transcriptCache
 
 	out []Action
@@ -77,13 +78,13 @@ type ActorEnv struct {
 // input is a command on its way into the journal.
 type input struct {
 	cmd     engine.Command
-	waiter  uint64 // 0: nobody waits
-	reads   uint64 // the first read that began after the command came
-	refused error  // what the newest decision said, told once it is known to stand
-	late    bool   // an outcome that came after its call was closed: a new fact, from whoever knows it
-	effect  string // key of the effect that it is the outcome of, "" for other commands
-	alone   bool   // of the messages with submission IDs, at most this one goes into an append
-	first   uint64 // number of its first event in the append in flight
+	waiter  uint64   // 0: nobody waits
+	reads   uint64   // the first read that began after the command came
+	refused error    // what the newest decision said, told once it is known to stand
+	late    bool     // an outcome that came after its call was closed: a new fact, from whoever knows it
+	effect  *running // that it is the outcome of, nil for other commands
+	alone   bool     // of the messages with submission IDs, at most this one goes into an append
+	first   uint64   // number of its first event in the append in flight
 	events  int
 }
 
@@ -100,11 +101,14 @@ type flight struct {
 	facts  []engine.Fact
 	after  *engine.State // base with facts folded
 	claims bool
-	again  bool // it waits to be written again: its fate is unknown
+	// contested: others most likely try the same claim; nothing is begun under it before it is granted.
+	contested bool
+	again     bool // it waits to be written again: its fate is unknown
 }
 
 // running is an effect that this process has started.
 type running struct {
+	ticket    uint64
 	effect    engine.Effect
 	epoch     uint64
 	cancelled bool

@@ -102,6 +102,11 @@ func (b *batch) due() bool {
 	return !due.IsZero() && (!due.After(b.env.Now) || !due.After(b.state.Time))
 }
 
+// contested reports whether the append claims work that everybody sees, and not what an input of its own begins.
+func (b *batch) contested() bool {
+	return b.claims && (b.takes || !slices.ContainsFunc(b.inputs, func(i *input) bool { return i.events > 0 }))
+}
+
 // takeInputs decides the commands at the queue's front and returns those that wait for the next append.
 func (b *batch) takeInputs(queue []*input, owner bool) []*input {
 	submissions, alone := map[string]bool{}, false
@@ -143,7 +148,7 @@ func (b *batch) derive() error {
 	if !b.a.env.Can(engine.Needs(b.state)) {
 		return nil
 	}
-	tools := b.a.runningTools()
+	tools := b.a.runningTools(b.state)
 	for _, e := range engine.Pending(b.state) {
 		if e.Started || e.Kind == engine.InspectEffect || e.NotBefore.After(b.env.Now) {
 			continue
@@ -238,7 +243,7 @@ func (a *Actor) fly(b *batch, process string, release bool) {
 			req.Snapshot = &store.Snapshot{Schema: engine.SnapshotSchema(), Head: b.state.Head, Data: data}
 		}
 	}
-	a.flight = &flight{req: req, inputs: b.inputs, facts: b.facts, after: b.state, claims: b.claims}
+	a.flight = &flight{req: req, inputs: b.inputs, facts: b.facts, after: b.state, claims: b.claims, contested: b.contested()}
 	a.spec = b.state
 	a.transcript.apply(b.facts)
 	a.do(Write{Append: req})
@@ -264,7 +269,7 @@ func (a *Actor) onAppended(in Appended) {
 		a.backOff()
 	case errors.Is(in.Err, store.ErrHeadMoved), errors.Is(in.Err, store.ErrClaimed), errors.Is(in.Err, store.ErrFenced):
 		a.headMisses++
-		a.rewind(f)
+		a.rewind(f, true)
 		if in.Result.Epoch != a.epoch || errors.Is(in.Err, store.ErrFenced) {
 			a.lose()
 		}
@@ -277,17 +282,17 @@ func (a *Actor) onAppended(in Appended) {
 		a.readTail()
 	case errors.Is(in.Err, store.ErrReceiptTaken):
 		f.inputs = a.receiptTaken(f.inputs)
-		a.rewind(f)
+		a.rewind(f, true)
 		a.readTail()
 	case errors.Is(in.Err, store.ErrDeleted), errors.Is(in.Err, store.ErrNotFound):
-		a.rewind(f)
+		a.rewind(f, true)
 		a.loadFailed(in.Err)
 	default:
 		// Nothing was written. Inputs are refused, outcomes stay and are tried again.
 		if !errors.As(in.Err, &known) {
 			in.Err = api.Errorf(api.CodeStoreUnavailable, "the store failed: %w", in.Err)
 		}
-		a.rewind(f)
+		a.rewind(f, false)
 		a.refuseInputs(in.Err)
 		a.backOff()
 	}
@@ -310,12 +315,14 @@ func (a *Actor) receiptTaken(inputs []*input) []*input {
 	return slices.DeleteFunc(inputs, func(i *input) bool { return i == keyed[0] })
 }
 
-// rewind takes an append back that did not happen; its commands are decided again.
-func (a *Actor) rewind(f *flight) {
+// rewind takes an append back that did not happen; its commands are decided again. moved: others have
+// written in the meantime.
+func (a *Actor) rewind(f *flight, moved bool) {
 	a.flight = nil
 	a.spec = a.base
 	a.queue = append(f.inputs, a.queue...)
 	a.transcript.drop()
+	a.takeBack(moved)
 }
 
 func (a *Actor) committed(f *flight, r store.Appended) {

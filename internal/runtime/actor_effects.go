@@ -71,13 +71,14 @@ func (a *Actor) start() {
 			a.readTranscript()
 			return
 		}
-		s := Start{Effect: e, Epoch: epoch, State: a.spec}
+		a.tickets++
+		s := Start{Ticket: a.tickets, Effect: e, Epoch: epoch, State: a.spec}
 		if e.Kind == engine.ModelEffect {
 			s.Items, s.Encoded, s.Addendum = a.transcript.request()
 		} else {
 			s.Call, _ = a.transcript.t.Call(e.CallID)
 		}
-		a.running[e.Key()] = &running{effect: e, epoch: epoch}
+		a.running[e.Key()] = &running{ticket: a.tickets, effect: e, epoch: epoch}
 		a.do(s)
 	}
 }
@@ -108,6 +109,30 @@ func (a *Actor) sure() bool {
 	return a.backoff == 0 && a.headMisses == 0 && (a.flight == nil || !a.flight.contested)
 }
 
+// takeBack forgets effects that were started for an append which did not happen, and what they came to:
+// under the same name another conversation may stand in the journal by now. If nobody has written since,
+// what the durable state asks for in any case goes on, since its intent is written again.
+func (a *Actor) takeBack(moved bool) {
+	keep := map[string]bool{}
+	if a.claim != "" {
+		for _, e := range engine.Begun(a.base) {
+			keep[e.Key()] = e.Epoch == a.epoch
+		}
+		for _, e := range engine.Pending(a.base) {
+			keep[e.Key()] = keep[e.Key()] || !moved || e.Kind == engine.InspectEffect
+		}
+	}
+	for _, key := range a.runningKeys() {
+		r := a.running[key]
+		if keep[key] || r.overdue {
+			continue
+		}
+		a.cancelRun(r)
+		delete(a.running, key)
+		a.queue = slices.DeleteFunc(a.queue, func(i *input) bool { return i.effect == r })
+	}
+}
+
 // durable reports whether an effect's intent stands in the journal under our claim. A body that does more
 // than read waits for that.
 func (a *Actor) durable(e engine.Effect) bool {
@@ -130,7 +155,7 @@ func (a *Actor) cancelRun(r *running) {
 	}
 	r.cancelled = true
 	r.graceEnds = a.now.Add(a.env.Grace)
-	a.do(Stop{Key: r.effect.Key()})
+	a.do(Stop{Ticket: r.ticket})
 }
 
 // cancelAll ends all contexts and forgets what ran.
@@ -164,22 +189,27 @@ func (a *Actor) overdue() {
 // store that fails cannot make it start again. An outcome of a claim that was lost is dropped, as the store
 // would refuse it.
 func (a *Actor) onDone(in Done) {
-	r, ok := a.running[in.Key]
-	if !ok || r.epoch != in.Epoch || r.done {
+	var r *running
+	for _, other := range a.running {
+		if other.ticket == in.Ticket {
+			r = other
+		}
+	}
+	if r == nil || r.done {
 		return
 	}
 	if in.Command == nil || a.gone != nil {
-		delete(a.running, in.Key)
+		delete(a.running, r.effect.Key())
 		return
 	}
 	r.done = true
-	a.queue = append(a.queue, &input{cmd: in.Command, late: r.overdue, effect: in.Key})
+	a.queue = append(a.queue, &input{cmd: in.Command, late: r.overdue, effect: r})
 }
 
 // resolved says that a command has been stored, or will never be.
 func (a *Actor) resolved(i *input) {
-	if r := a.running[i.effect]; r != nil && r.done {
-		delete(a.running, i.effect)
+	if r := i.effect; r != nil && a.running[r.effect.Key()] == r {
+		delete(a.running, r.effect.Key())
 	}
 }
 

@@ -26,7 +26,7 @@ type cell struct {
 	actor *Actor
 	dead  bool // dropped: whoever holds it looks the session up again
 	timer *time.Timer
-	runs  map[string]context.CancelCauseFunc
+	runs  map[uint64]context.CancelCauseFunc // by ticket
 	used  uint64
 	owns  bool
 }
@@ -45,9 +45,9 @@ func (r *Runtime) cell(session string) *cell {
 	defer r.mu.Unlock()
 	c := r.cells[session]
 	if c == nil {
-		c = &cell{session: session, runs: map[string]context.CancelCauseFunc{}}
+		c = &cell{session: session, runs: map[uint64]context.CancelCauseFunc{}}
 		c.actor = NewActor(session, ActorEnv{
-			Process: r.Process, Can: r.cfg.Registry.Can, NewID: newID, Jitter: jitter, Parallel: r.cfg.Parallel, Grace: r.cfg.CancelGrace,
+			Process: r.Process, Can: r.can, NewID: newID, Jitter: jitter, Parallel: r.cfg.Parallel, Grace: r.cfg.CancelGrace,
 		})
 		r.cells[session] = c
 	}
@@ -136,21 +136,22 @@ func (r *Runtime) perform(c *cell, act Action) {
 			r.deliver(c, Appended{ID: act.Append.ID, Result: result, Err: err})
 		})
 	case Start:
+		if !r.beginEffect() {
+			return // the process is closing; to the actor it runs and never ends
+		}
 		ctx, cancel := context.WithCancelCause(r.ctx)
-		key := act.Effect.Key()
-		c.runs[key] = cancel
-		r.effects.Add(1)
+		c.runs[act.Ticket] = cancel
 		go func() {
 			defer r.effects.Done()
 			cmd := r.execute(ctx, act)
 			c.mu.Lock()
-			delete(c.runs, key)
+			delete(c.runs, act.Ticket)
 			c.mu.Unlock()
 			cancel(nil)
-			r.deliver(c, Done{Key: key, Epoch: act.Epoch, Command: cmd})
+			r.deliver(c, Done{Ticket: act.Ticket, Command: cmd})
 		}()
 	case Stop:
-		if cancel := c.runs[act.Key]; cancel != nil {
+		if cancel := c.runs[act.Ticket]; cancel != nil {
 			cancel(ErrStopped)
 		}
 	case Reply:
@@ -178,6 +179,27 @@ func (r *Runtime) perform(c *cell, act Action) {
 			c.timer = time.AfterFunc(max(act.At.Sub(r.cfg.Clock.Now()), 0), func() { r.deliver(c, Tick{}) })
 		}
 	}
+}
+
+// beginEffect counts an effect that is to start, or reports false: nothing starts in a process that closes,
+// least of all what it has just stopped.
+func (r *Runtime) beginEffect() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closing {
+		return false
+	}
+	r.effects.Add(1)
+	return true
+}
+
+// can reports whether this process can run a session with the needs. One that closes can run nothing: it
+// begins and claims nothing any more.
+func (r *Runtime) can(needs []string) bool {
+	r.mu.Lock()
+	closing := r.closing
+	r.mu.Unlock()
+	return !closing && r.cfg.Registry.Can(needs)
 }
 
 // background runs a call into the store. It is not bound to any caller: a caller that leaves must not
@@ -236,6 +258,7 @@ func (r *Runtime) drop(c *cell) {
 	defer r.mu.Unlock()
 	if r.cells[c.session] == c {
 		delete(r.cells, c.session)
+		r.hub.Forget(c.session)
 	}
 }
 

@@ -45,6 +45,8 @@ type Subscription struct {
 
 // Live is something that happens now: a journalled event, or a delta.
 type Live struct {
+	// Gap marks where the queue overflowed: what follows comes behind what the journal has and the watcher has not.
+	Gap   bool
 	Event api.Event
 	Delta *api.Delta // of a delta event
 	// Waits: behind this event the session goes on only when somebody acts.
@@ -58,11 +60,18 @@ func (h *Hub) Subscribe(session string) *Subscription {
 	t := h.topic(session)
 	s := &Subscription{hub: h, session: session, wake: make(chan struct{}, 1)}
 	t.subs[s] = struct{}{}
+	s.queue = t.soFar()
+	return s
+}
+
+// soFar are the deltas of the running attempt, in one piece each.
+func (t *topic) soFar() []Live {
+	var out []Live
 	for typ, l := range t.live {
 		d := l.delta
-		s.queue = append(s.queue, Live{Event: api.Event{Type: api.EventType(typ), Run: l.run}, Delta: &d})
+		out = append(out, Live{Event: api.Event{Type: api.EventType(typ), Run: l.run}, Delta: &d})
 	}
-	return s
+	return out
 }
 
 func (h *Hub) topic(session string) *topic {
@@ -109,13 +118,21 @@ func (h *Hub) Publish(session string, events []api.Event, waits bool) {
 	for i, e := range events {
 		items[i] = Live{Event: e}
 		switch e.Type {
-		case api.EventModelCallFinished, api.EventModelCallFailed, api.EventTurnEnded:
+		case api.EventModelCallFinished, api.EventModelCallFailed, api.EventTurnEnded, api.EventSessionDeleted:
 			clear(t.live)
 		}
 	}
 	items[len(items)-1].Waits = waits
 	for s := range t.subs {
-		s.push(items)
+		s.push(t, items)
+	}
+	h.tidy(session, t)
+}
+
+// tidy drops a session that nobody watches and of which no text is kept.
+func (h *Hub) tidy(session string, t *topic) {
+	if len(t.subs) == 0 && len(t.live) == 0 {
+		delete(h.sessions, session)
 	}
 }
 
@@ -156,27 +173,29 @@ func (h *Hub) Delta(session, run string, reasoning bool, d api.Delta) {
 	l.delta.Text += d.Text
 	item := []Live{{Event: api.Event{Type: typ, Run: run}, Delta: &d}}
 	for s := range t.subs {
-		s.push(item)
+		s.push(t, item)
 	}
 }
 
-// Forget drops what is kept of a session that nobody watches and nothing streams to.
+// Forget drops the text that is kept of a session: nothing of this process streams to it any more.
 func (h *Hub) Forget(session string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t := h.sessions[session]; t != nil && len(t.subs) == 0 {
-		delete(h.sessions, session)
+	if t := h.sessions[session]; t != nil {
+		clear(t.live)
+		h.tidy(session, t)
 	}
 }
 
-func (s *Subscription) push(items []Live) {
+func (s *Subscription) push(t *topic, items []Live) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
 		return
 	case len(s.queue)+len(items) > subscriberQueue:
-		s.queue, s.behind = nil, true
+		// Events are read from the journal; the text of the running attempt begins anew, as for who joins midway.
+		s.queue, s.behind = append([]Live{{Gap: true}}, t.soFar()...), true
 	default:
 		s.queue = append(s.queue, items...)
 	}
@@ -197,7 +216,8 @@ func (s *Subscription) signal() {
 	}
 }
 
-// Take returns what has come since the last call; behind means that the journal must be read first.
+// Take returns what has come since the last call; behind means that the journal holds more: before the items
+// where they begin with a gap, else behind them.
 func (s *Subscription) Take() (items []Live, behind bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,9 +241,7 @@ func (s *Subscription) Close() {
 	s.hub.mu.Lock()
 	if t := s.hub.sessions[s.session]; t != nil {
 		delete(t.subs, s)
-		if len(t.subs) == 0 && len(t.live) == 0 {
-			delete(s.hub.sessions, s.session)
-		}
+		s.hub.tidy(s.session, t)
 	}
 	s.hub.mu.Unlock()
 	s.mu.Lock()

@@ -40,8 +40,7 @@ type Appended struct {
 // Done brings an effect's outcome. Command is nil when there is nothing to store (the body was told to
 // stop because its process is going away).
 type Done struct {
-	Key     string
-	Epoch   uint64
+	Ticket  uint64
 	Command engine.Command
 }
 
@@ -97,6 +96,7 @@ type Write struct{ Append store.Append }
 // Start runs an effect; answered by Done. Items is the conversation for a model call, Call the call of a
 // tool or an inspection.
 type Start struct {
+	Ticket   uint64 // of this start; its Stop and its Done carry it
 	Effect   engine.Effect
 	Epoch    uint64
 	Items    []model.Item
@@ -107,7 +107,7 @@ type Start struct {
 }
 
 // Stop cancels an effect's context.
-type Stop struct{ Key string }
+type Stop struct{ Ticket uint64 }
 
 // Reply answers a Submit: the command's events are durable, or it was refused, or Err says why neither is known.
 type Reply struct {

@@ -105,6 +105,8 @@ func ToolOutcome(s Start, end ToolEnd) engine.Command {
 	case end.TimedOut > 0:
 		out.Code = api.CodeToolTimeout
 		out.Output = fmt.Sprintf("The tool was stopped after %s. It reports: %s", end.TimedOut, out.Output)
+	case api.CodeOf(end.Err) == api.CodeArgumentsInvalid:
+		out.Code = api.CodeArgumentsInvalid // the schema allows what the body cannot take
 	}
 	return out
 }

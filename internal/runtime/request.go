@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
@@ -113,5 +114,5 @@ func firstBytes(s string, n int) string {
 
 func isObject(text string) bool {
 	var m map[string]json.RawMessage
-	return strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &m) == nil
+	return strings.HasPrefix(text, "{") && utf8.ValidString(text) && json.Unmarshal([]byte(text), &m) == nil
 }

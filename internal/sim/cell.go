@@ -15,7 +15,7 @@ type cell struct {
 	session string
 	actor   *runtime.Actor
 	timer   *task
-	runs    map[string]*effect
+	runs    map[uint64]*effect
 	order   []*effect
 	owns    bool
 	writing bool
@@ -27,7 +27,7 @@ func (p *process) tell(session string, in runtime.Input) {
 	c := p.cells[session]
 	if c == nil {
 		w := p.w
-		c = &cell{p: p, session: session, runs: map[string]*effect{}}
+		c = &cell{p: p, session: session, runs: map[uint64]*effect{}}
 		c.actor = runtime.NewActor(session, runtime.ActorEnv{
 			Process: p.leaser.Process, Can: p.can, NewID: func() string { return w.newID("x") }, Jitter: w.rng.Float64,
 			Parallel: 1 + w.rng.IntN(3), Grace: cancelGrace, SnapshotEvery: p.every,
@@ -115,11 +115,11 @@ func (c *cell) perform(act runtime.Action) {
 			return
 		}
 		e := &effect{c: c, start: act, key: act.Effect.Key()}
-		c.runs[e.key] = e
+		c.runs[act.Ticket] = e
 		c.order = append(c.order, e)
 		w.after(p, w.delay(), "begin "+e.key, e.begin)
 	case runtime.Stop:
-		if e := c.runs[act.Key]; e != nil {
+		if e := c.runs[act.Ticket]; e != nil {
 			e.stop(runtime.ErrStopped)
 		}
 	case runtime.Reply:

@@ -56,14 +56,12 @@ func (e *effect) end(cmd engine.Command) {
 	}
 	e.ended = true
 	c := e.c
-	if c.runs[e.key] == e {
-		delete(c.runs, e.key)
-	}
+	delete(c.runs, e.start.Ticket)
 	c.order = slices.DeleteFunc(c.order, func(o *effect) bool { return o == e })
 	if c.p.w.cfg.Plant == PlantResultDropped && errors.Is(e.cause, runtime.ErrStopped) {
 		cmd = nil
 	}
-	c.deliver(runtime.Done{Key: e.key, Epoch: e.start.Epoch, Command: cmd})
+	c.deliver(runtime.Done{Ticket: e.start.Ticket, Command: cmd})
 }
 
 func (e *effect) callModel(agent *runtime.Agent) {

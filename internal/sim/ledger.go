@@ -14,12 +14,12 @@ import (
 // ledger is the world's own book of what was done to it, which no process can forget.
 type ledger struct {
 	w      *world
-	bodies map[string][]*body // by call
-	asked  map[string]uint64  // attempts of model calls → digest of the conversation that was sent
+	bodies map[string][]*body  // by call
+	asked  map[string][]uint64 // attempts of model calls → digest of the conversation that was sent
 }
 
 func newLedger(w *world) *ledger {
-	return &ledger{w: w, bodies: map[string][]*body{}, asked: map[string]uint64{}}
+	return &ledger{w: w, bodies: map[string][]*body{}, asked: map[string][]uint64{}}
 }
 
 // askKey names one attempt of a model call under one claim.
@@ -27,14 +27,21 @@ func askKey(run string, call, attempt int, epoch uint64) string {
 	return fmt.Sprintf("%s/%d/%d/%d", run, call, attempt, epoch)
 }
 
+// answerKey names a model call with the conversation that it answers.
+func answerKey(run string, call int, sent uint64) string {
+	return fmt.Sprintf("%s/%d/%x", run, call, sent)
+}
+
 // ask enters a request to a model. A recorded answer is never asked for again (RE2).
 func (l *ledger) ask(p *process, s runtime.Start, req model.Request) {
 	e := s.Effect
 	truth := l.w.sessions[s.State.Session]
-	if truth.answered[fmt.Sprintf("%s/%d", e.Run, e.Call)] {
+	sent := conversation(req.Items, s.Addendum)
+	if truth.answered[answerKey(e.Run, e.Call, sent)] {
 		l.w.fail("%s asks for %s again, whose answer is recorded", p.name, e.Key())
 	}
-	l.asked[askKey(e.Run, e.Call, e.Attempt, s.Epoch)] = conversation(req.Items, s.Addendum)
+	key := askKey(e.Run, e.Call, e.Attempt, s.Epoch)
+	l.asked[key] = append(l.asked[key], sent)
 }
 
 // run enters the start of a tool's body.

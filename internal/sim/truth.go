@@ -29,7 +29,7 @@ type session struct {
 	ended       map[string]bool
 	intents     map[string]bool   // tool attempts that were begun
 	requests    map[string]uint64 // begun model attempts → digest of the conversation at that point
-	answered    map[string]bool   // model calls whose answer is recorded
+	answered    map[string]bool   // model calls whose answer is recorded, with their conversation
 	resolved    map[string]api.Decision
 	asked       []string          // interactions
 	about       map[string]string // interaction → call
@@ -142,13 +142,13 @@ func (s *session) check(f engine.Fact) {
 		}
 		s.requests[askKey(e.Run, e.Call, e.Attempt, e.Epoch)] = conversation(asJournalled(s.transcript), s.transcript.Addendum())
 	case engine.ModelFinished:
-		s.answered[fmt.Sprintf("%s/%d", e.Run, e.Call)] = true
 		key := askKey(e.Run, e.Call, e.Attempt, e.Epoch)
-		sent, was := w.ledger.asked[key]
-		if !was {
+		sent := w.ledger.asked[key]
+		if len(sent) == 0 {
 			w.fail("session %s: event %d is an answer to %s, which nobody asked", s.id, f.Number, key)
 		}
-		if sent != s.requests[key] {
+		s.answered[answerKey(e.Run, e.Call, s.requests[key])] = true
+		if !slices.Contains(sent, s.requests[key]) {
 			w.fail("session %s: event %d answers another conversation than the one in the journal", s.id, f.Number)
 		}
 	case engine.ToolStarted:
@@ -231,7 +231,7 @@ func briefInput(in runtime.Input) string {
 	case runtime.Submit:
 		return fmt.Sprintf("submit %T%+v", in.Command, in.Command)
 	case runtime.Done:
-		return brief(fmt.Sprintf("done %s epoch %d %T%+v", in.Key, in.Epoch, in.Command, in.Command))
+		return brief(fmt.Sprintf("done #%d %T%+v", in.Ticket, in.Command, in.Command))
 	case runtime.Appended:
 		return fmt.Sprintf("appended %s %d–%d repeated %t tail %d: %v", in.ID, in.Result.First, in.Result.Head, in.Result.Repeated, len(in.Result.Tail), in.Err)
 	case runtime.Tail:
@@ -254,7 +254,7 @@ func briefAction(act runtime.Action) string {
 		}
 		return fmt.Sprintf("write %s behind %d any %t fence %v claim %v release %t due %v: %s", a.ID, a.Known, a.AnyHead, a.Fence, a.Claim, a.Release, !a.Index.Due.IsZero(), strings.Join(kinds, " "))
 	case runtime.Start:
-		return fmt.Sprintf("start %s epoch %d", act.Effect.Key(), act.Epoch)
+		return fmt.Sprintf("start #%d %s epoch %d", act.Ticket, act.Effect.Key(), act.Epoch)
 	case runtime.Publish:
 		return fmt.Sprintf("publish %d facts up to %d", len(act.Facts), act.State.Head)
 	}
