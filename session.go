@@ -123,5 +123,5 @@ func (s *Session) HistoryPage(ctx context.Context, cursor string, limit int) (Hi
 // Delete removes the session with all that is stored of it, also while it runs. Later calls are
 // session_deleted.
 func (s *Session) Delete(ctx context.Context) error {
-	return s.service.DeleteSession(ctx, s.reference.Session)
+	return s.service.DeleteSession(ctx, s.reference.Session, api.DeleteOptions{})
 }

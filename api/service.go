@@ -22,7 +22,8 @@ type Service interface {
 	ResumeSession(ctx context.Context, ref SessionReference, agent string) error
 	Sessions(ctx context.Context, q SessionQuery) (SessionPage, error)
 	State(ctx context.Context, session string) (SessionState, error)
-	DeleteSession(ctx context.Context, session string) error
+	// DeleteSession returns once the deletion is durable (SE6); deleting again changes nothing.
+	DeleteSession(ctx context.Context, session string, opts DeleteOptions) error
 
 	// Submit returns once the message is durable (RU1).
 	Submit(ctx context.Context, sub Submission) (RunReference, error)

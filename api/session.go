@@ -167,6 +167,13 @@ type Answer struct {
 	By string `json:"by,omitempty"`
 }
 
+// DeleteOptions say when a session is not to be deleted. The zero value deletes whatever the session does.
+type DeleteOptions struct {
+	// IdleBefore, unless zero, keeps a session, with session_busy, that a turn is under way in or that was
+	// written to at that time or later.
+	IdleBefore time.Time `json:"idleBefore,omitzero"`
+}
+
 // SessionInfo is one row of a list of sessions.
 type SessionInfo struct {
 	Reference SessionReference  `json:"reference"`

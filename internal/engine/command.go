@@ -44,8 +44,9 @@ type Answer struct {
 // Cancel ends a run; "" names the current one.
 type Cancel struct{ Run, By, Reason string }
 
-// Delete ends the session.
-type Delete struct{}
+// Delete ends the session. With IdleBefore it is refused where a turn is under way, or where something was
+// written at that time or later.
+type Delete struct{ IdleBefore time.Time }
 
 // TakeOver begins a new claim over what another one left.
 type TakeOver struct {

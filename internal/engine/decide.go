@@ -97,6 +97,9 @@ func (d *decision) decide(c Command) error {
 	case Cancel:
 		return d.cancel(c)
 	case Delete:
+		if before := c.IdleBefore; !before.IsZero() && (d.s.Turn != nil || !d.s.Time.Before(before)) {
+			return api.Errorf(api.CodeSessionBusy, "session %s is kept: it is not idle since before %s", d.s.Session, before.UTC().Format(time.RFC3339))
+		}
 		d.emit(SessionDeleted{})
 		return nil
 	case TakeOver:

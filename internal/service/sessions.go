@@ -263,11 +263,13 @@ func activityOf(row store.Session, now time.Time) api.Activity {
 
 // DeleteSession implements api.Service (SE6). It returns once the deletion is durable; rows and the scratch
 // directory are removed behind it.
-func (s *Service) DeleteSession(ctx context.Context, session string) error {
-	_, err := s.runtime.Submit(ctx, session, engine.Delete{})
+func (s *Service) DeleteSession(ctx context.Context, session string, opts api.DeleteOptions) error {
+	_, err := s.runtime.Submit(ctx, session, engine.Delete{IdleBefore: opts.IdleBefore})
 	switch {
 	case errors.Is(err, &api.Error{Code: api.CodeSessionParked}):
-		err = s.deleteParked(ctx, session)
+		if opts.IdleBefore.IsZero() {
+			err = s.deleteParked(ctx, session)
+		}
 	case errors.Is(err, api.ErrSessionDeleted):
 		return nil // deleting again changes nothing
 	}
