@@ -86,6 +86,9 @@ func (a *Actor) decide() {
 	if len(b.facts) == 0 {
 		a.queue = rest
 		a.settle(b.inputs)
+		if len(rest) > 0 && !a.reflow {
+			a.decide() // nothing will come back that would go on with the rest
+		}
 		return
 	}
 	a.queue = rest
@@ -104,7 +107,7 @@ func (b *batch) due() bool {
 
 // contested reports whether the append claims work that everybody sees, and not what an input of its own begins.
 func (b *batch) contested() bool {
-	return b.claims && (b.takes || !slices.ContainsFunc(b.inputs, func(i *input) bool { return i.events > 0 }))
+	return b.claims && (b.takes || b.a.base.Turn != nil || !slices.ContainsFunc(b.inputs, func(i *input) bool { return i.events > 0 }))
 }
 
 // takeInputs decides the commands at the queue's front and returns those that wait for the next append.
