@@ -104,6 +104,7 @@ type flight struct {
 	// contested: others most likely try the same claim; nothing is begun under it before it is granted.
 	contested bool
 	again     bool // it waits to be written again: its fate is unknown
+	unknown   bool // the fate of a try of it was unknown
 }
 
 // running is an effect that this process has started.

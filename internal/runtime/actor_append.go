@@ -268,7 +268,7 @@ func (a *Actor) onAppended(in Appended) {
 	case in.Err == nil:
 		a.committed(f, in.Result)
 	case errors.Is(in.Err, store.ErrFateUnknown):
-		f.again = true
+		f.again, f.unknown = true, true
 		a.backOff()
 	case errors.Is(in.Err, store.ErrHeadMoved), errors.Is(in.Err, store.ErrClaimed), errors.Is(in.Err, store.ErrFenced):
 		a.headMisses++
@@ -290,6 +290,10 @@ func (a *Actor) onAppended(in Appended) {
 	case errors.Is(in.Err, store.ErrDeleted), errors.Is(in.Err, store.ErrNotFound):
 		a.rewind(f, true)
 		a.loadFailed(in.Err)
+	case f.unknown:
+		// Nothing was written now, which says nothing about the try before.
+		f.again = true
+		a.backOff()
 	default:
 		// Nothing was written. Inputs are refused, outcomes stay and are tried again.
 		if !errors.As(in.Err, &known) {
