@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/store"
 )
@@ -194,6 +196,10 @@ func (w *writer) commit(requests []*request) (answers []error, err error) {
 	}
 	w.failpoint("commit.before")
 	if err := c.exec(ctx, `COMMIT`); err != nil {
+		if resultCode(err)&0xff == sqlite3.SQLITE_FULL {
+			// The frame that ends the transaction is the last one written, and there was no room for all.
+			return nil, storeError(err)
+		}
 		return nil, unknownFate(err)
 	}
 	w.failpoint("commit.after")
