@@ -1,3 +1,5 @@
+//go:build linux
+
 package chaos_test
 
 import (
@@ -64,6 +66,17 @@ func (s *script) requests() []request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]request(nil), s.seen...)
+}
+
+// asked is how often a question has come.
+func (s *script) asked(q question) int {
+	n := 0
+	for _, r := range s.requests() {
+		if r.question == q {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *script) reply(r modeltestserver.Request) modeltestserver.Reply {
