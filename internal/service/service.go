@@ -46,6 +46,7 @@ type Config struct {
 	ToolTimeout  time.Duration // defaults to api.DefaultToolTimeout
 	CancelGrace  time.Duration // defaults to api.DefaultCancelGrace
 	ToolParallel int           // defaults to api.DefaultToolParallel
+	Clock        runtime.Clock // of leases; defaults to the system's
 	// Failpoint and CheckRequest are for tests; see runtime.Config.
 	Failpoint    func(point string)
 	CheckRequest func(model.Request)
@@ -92,7 +93,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	rt, err := runtime.New(ctx, runtime.Config{
 		Store: cfg.Store, Registry: registry, Logger: cfg.Logger, Lease: cfg.Lease, Poll: cfg.Poll, ToolTimeout: cfg.ToolTimeout,
 		CancelGrace: cfg.CancelGrace, Parallel: cfg.ToolParallel, Build: Version, Host: host, PID: os.Getpid(),
-		Failpoint: cfg.Failpoint, CheckRequest: cfg.CheckRequest,
+		Failpoint: cfg.Failpoint, CheckRequest: cfg.CheckRequest, Clock: cfg.Clock,
 	})
 	if err != nil {
 		return nil, err
@@ -215,6 +216,9 @@ func (s *Service) translate(ctx context.Context, session string, err error) erro
 	case err == nil:
 		return nil
 	case errors.As(err, &known) && !errors.Is(err, store.ErrFateUnknown):
+		if known.Code == api.CodeStoreUnavailable && ctx.Err() != nil { // a store's word for a caller who left
+			return api.Errorf(api.CodeCancelled, "the caller stopped waiting: %w", context.Cause(ctx))
+		}
 		return known
 	case errors.Is(err, store.ErrDeleted):
 		return api.Errorf(api.CodeSessionDeleted, "session %s was deleted", session)

@@ -3,7 +3,9 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"math"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -42,17 +44,27 @@ func (s *Service) Events(ctx context.Context, q api.EventQuery) (api.EventPage, 
 
 // Follow implements api.Service (RU3).
 func (s *Service) Follow(ctx context.Context, q api.FollowQuery) (api.EventStream, error) {
+	st := &stream{s: s, q: q, cursor: q.After, behind: true}
 	if q.Run != "" {
 		ref, err := s.Run(ctx, q.Session, q.Run)
 		if err != nil {
 			return nil, err
 		}
-		q.After = max(q.After, ref.Accepted-1)
+		st.cursor = max(q.After, ref.Accepted-1)
+		if st.cursor > ref.Accepted {
+			switch end, err := s.store.Terminal(ctx, q.Session, q.Run); {
+			case err == nil:
+				st.done = end.Number <= st.cursor // there is nothing behind a run's end
+			case !errors.Is(err, store.ErrNotFound):
+				return nil, s.translate(ctx, q.Session, err)
+			}
+		}
 	} else if _, err := s.session(ctx, q.Session); err != nil {
 		return nil, err
 	}
 	// First watch, then read: nothing can fall in between, and what comes twice has the same number.
-	return &stream{s: s, q: q, sub: s.runtime.Subscribe(q.Session), cursor: q.After, behind: true}, nil
+	st.sub = s.runtime.Subscribe(q.Session)
+	return st, nil
 }
 
 // stream is one follower. It reads the journal until it has caught up, then takes what is published; after
@@ -63,9 +75,23 @@ type stream struct {
 	sub    *runtime.Subscription
 	cursor uint64 // number of the last event put into buf
 	buf    []api.Event
-	behind bool
-	check  bool // look whether the run waits
+	held   []runtime.Live // taken already, and behind what is read from the journal
+	behind bool           // the journal is to be read up to what is held and published
+	moved  bool           // the journal holds more than was published
+	over   attempt        // the last one whose end was put into buf
+	check  bool           // look whether the run waits
 	done   bool
+}
+
+// attempt names one attempt of a model call.
+type attempt struct {
+	run           string
+	Call, Attempt int
+}
+
+// has reports whether a delta is of the attempt, or of one before it in its run: its end has been told.
+func (a attempt) has(run string, d *api.Delta) bool {
+	return run == a.run && (d.Call < a.Call || d.Call == a.Call && d.Attempt <= a.Attempt)
 }
 
 // waitCheck is how often a follower of a run looks whether the run waits for something that no event tells,
@@ -121,47 +147,90 @@ func (st *stream) Next(ctx context.Context) (api.Event, error) {
 	}
 }
 
-// fill takes what was published, or reads the journal.
+// fill takes what was published, or reads the journal. A delta stands before its attempt's end wherever the
+// end is read, or is left out.
 func (st *stream) fill(ctx context.Context) error {
-	if st.behind {
-		page, err := st.s.Events(ctx, api.EventQuery{Session: st.q.Session, After: st.cursor, Limit: 200})
-		if err != nil {
+	var page api.EventPage
+	if st.behind || st.moved {
+		var err error
+		if page, err = st.s.Events(ctx, api.EventQuery{Session: st.q.Session, After: st.cursor, Limit: 200}); err != nil {
 			return err
 		}
-		for _, e := range page.Events {
-			st.push(e)
-		}
-		st.behind = page.More
 		st.check = true
+	}
+	if st.behind {
+		st.pushUntil(page.Events, math.MaxUint64)
+		st.behind = page.More
 		return nil
 	}
-	items, behind := st.sub.Take()
-	for _, item := range items {
+	items := st.held
+	st.held, st.moved = nil, page.More
+	if items == nil {
+		// Taken only now: what was published before the journal was read stands before what the journal has more.
+		var behind bool
+		items, behind = st.sub.Take()
+		st.moved = st.moved || behind
+	}
+	for i, item := range items {
+		page.Events = st.pushUntil(page.Events, item.Event.Number)
 		switch {
 		case item.Delta != nil:
-			e := item.Event
-			e.Time = time.Now().UTC()
-			data, err := json.Marshal(item.Delta)
-			if err != nil {
-				return api.Errorf(api.CodeInternal, "a delta cannot be encoded: %w", err)
+			if err := st.delta(item); err != nil {
+				return err
 			}
-			e.Data = data
-			st.buf = append(st.buf, e)
+		case item.Gap:
+			st.behind, st.held = true, items[i+1:]
+			return nil
 		case item.Event.Number <= st.cursor:
 		case item.Event.Number == st.cursor+1:
 			st.push(item.Event)
 			st.check = st.check || item.Waits
 		default:
-			behind = true
+			st.behind, st.held = true, items[i:]
+			return nil
 		}
 	}
-	st.behind = st.behind || behind
+	st.pushUntil(page.Events, math.MaxUint64)
 	return nil
+}
+
+// pushUntil puts the events below a number into buf and returns the rest.
+func (st *stream) pushUntil(events []api.Event, number uint64) []api.Event {
+	for len(events) > 0 && events[0].Number < number {
+		if events[0].Number == st.cursor+1 {
+			st.push(events[0])
+		}
+		events = events[1:]
+	}
+	return events
 }
 
 func (st *stream) push(e api.Event) {
 	st.buf = append(st.buf, e)
 	st.cursor = e.Number
+	switch e.Type {
+	case api.EventModelCallFinished, api.EventModelCallFailed:
+		over := attempt{run: e.Run}
+		if json.Unmarshal(e.Data, &over) == nil {
+			st.over = over
+		}
+	case api.EventTurnEnded:
+		st.over = attempt{run: e.Run, Call: math.MaxInt}
+	}
+}
+
+func (st *stream) delta(item runtime.Live) error {
+	if st.over.has(item.Event.Run, item.Delta) {
+		return nil
+	}
+	data, err := json.Marshal(item.Delta)
+	if err != nil {
+		return api.Errorf(api.CodeInternal, "a delta cannot be encoded: %w", err)
+	}
+	e := item.Event
+	e.Time, e.Data = time.Now().UTC(), data
+	st.buf = append(st.buf, e)
+	return nil
 }
 
 // Close implements api.EventStream.

@@ -40,10 +40,14 @@ func (s *Service) Submit(ctx context.Context, sub api.Submission) (api.RunRefere
 	}
 	msg.Fingerprint = fingerprint
 	reply, err := s.runtime.Submit(ctx, sub.Session, msg)
-	if errors.Is(err, store.ErrReceiptTaken) { // somebody was faster with the same key
-		if ref, err := s.repeated(ctx, sub.Session, key, fingerprint); ref != none || err != nil {
+	if err != nil && key != "" {
+		// Somebody may have been faster with the same key: what then refuses this one (a busy session, a full
+		// queue) comes behind the receipt.
+		if ref, err := s.repeated(ctx, sub.Session, key, fingerprint); ref != none || api.CodeOf(err) == api.CodeSubmissionConflict {
 			return ref, err
 		}
+	}
+	if errors.Is(err, store.ErrReceiptTaken) {
 		err = api.Errorf(api.CodeStoreUnavailable, "the submission %q was stored by another caller and cannot be read yet; send it again", key)
 	}
 	if err != nil {
