@@ -80,7 +80,7 @@ func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) ([]store.Ses
 	}
 	var updated, key int64
 	if q.Cursor != "" {
-		if _, err := fmt.Sscanf(q.Cursor, "%d.%d", &updated, &key); err != nil {
+		if _, err := fmt.Sscanf(q.Cursor, "%d.%d", &updated, &key); err != nil || fmt.Sprintf("%d.%d", updated, key) != q.Cursor {
 			return nil, "", badCursor(q.Cursor)
 		}
 	}
@@ -121,7 +121,7 @@ func (s *Store) Interactions(ctx context.Context, owner, cursor string, limit in
 	}
 	var seq int64
 	if cursor != "" {
-		if _, err := fmt.Sscanf(cursor, "%d", &seq); err != nil {
+		if _, err := fmt.Sscan(cursor, &seq); err != nil || seq < 1 || fmt.Sprint(seq) != cursor {
 			return nil, "", badCursor(cursor)
 		}
 	}

@@ -91,8 +91,8 @@ func (s *Store) Agents(ctx context.Context, owner, cursor string, limit int) ([]
 func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) ([]store.Session, string, error) {
 	updated, key := int64(math.MaxInt64), int64(math.MaxInt64)
 	if q.Cursor != "" {
-		if n, err := fmt.Sscanf(q.Cursor, "%d.%d", &updated, &key); n != 2 {
-			return nil, "", badCursor(q.Cursor, err)
+		if _, err := fmt.Sscanf(q.Cursor, "%d.%d", &updated, &key); err != nil || fmt.Sprintf("%d.%d", updated, key) != q.Cursor {
+			return nil, "", badCursor(q.Cursor)
 		}
 	}
 	before := int64(math.MaxInt64)
@@ -124,8 +124,8 @@ func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) ([]store.Ses
 func (s *Store) Interactions(ctx context.Context, owner, cursor string, limit int) ([]store.SessionInteraction, string, error) {
 	number := int64(0)
 	if cursor != "" {
-		if n, err := fmt.Sscanf(cursor, "%d", &number); n != 1 {
-			return nil, "", badCursor(cursor, err)
+		if _, err := fmt.Sscan(cursor, &number); err != nil || number < 1 || fmt.Sprint(number) != cursor {
+			return nil, "", badCursor(cursor)
 		}
 	}
 	var open []store.SessionInteraction
@@ -187,6 +187,6 @@ func oneMore(limit int) int64 {
 	return int64(limit) + 1
 }
 
-func badCursor(cursor string, cause error) error {
-	return api.Errorf(api.CodeInvalidRequest, "sqlite: %q is no cursor of this list; start from the first page: %w", cursor, cause)
+func badCursor(cursor string) error {
+	return api.Errorf(api.CodeInvalidRequest, "sqlite: %q is no cursor of this list; start from the first page", cursor)
 }
