@@ -91,7 +91,7 @@ func (w *world) submit(p *process, sub *submission, msg engine.Message) {
 			w.fail("message %s is acknowledged without a turn", sub.text)
 		}
 	})
-	if w.chance(0.05) {
+	if w.faulty(0.05) {
 		w.after(p, w.delay(), "the caller leaves", func() {
 			if p.waiters[id] != nil {
 				p.tell(sub.session.id, runtime.Withdraw{Waiter: id})

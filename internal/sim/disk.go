@@ -1,8 +1,8 @@
 package sim
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -110,13 +110,23 @@ func (d *disk) load(p *process, session, schema string) (store.Loaded, error) {
 
 // reshape turns a snapshot into the other build's shape, and back.
 func reshape(data []byte) []byte {
-	for _, names := range [][2]string{{`"turn":`, `"work":`}, {`"interactions":`, `"questions":`}, {`"queue":`, `"line":`}} {
-		if bytes.Contains(data, []byte(names[0])) {
-			data = bytes.Replace(data, []byte(names[0]), []byte(names[1]), 1)
-		} else {
-			data = bytes.Replace(data, []byte(names[1]), []byte(names[0]), 1)
-		}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return data
 	}
+	other := make(map[string]json.RawMessage, len(fields))
+	for name, value := range fields {
+		for _, names := range [][2]string{{"turn", "work"}, {"interactions", "questions"}, {"queue", "line"}} {
+			switch name {
+			case names[0]:
+				name = names[1]
+			case names[1]:
+				name = names[0]
+			}
+		}
+		other[name] = value
+	}
+	data, _ = json.Marshal(other)
 	return data
 }
 

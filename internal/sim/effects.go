@@ -14,12 +14,13 @@ import (
 
 // effect is one effect between its Start and its Done, as the runtime's executor runs it.
 type effect struct {
-	c     *cell
-	start runtime.Start
-	key   string
-	cause error // why the host ended its context
-	begun bool
-	ended bool
+	c       *cell
+	start   runtime.Start
+	key     string
+	cause   error // why the host ended its context
+	begun   bool
+	ended   bool
+	timeout *task
 	// react is what the running body does when its context ends.
 	react func()
 }
@@ -55,6 +56,9 @@ func (e *effect) end(cmd engine.Command) {
 		return
 	}
 	e.ended = true
+	if e.timeout != nil {
+		e.timeout.off = true
+	}
 	c := e.c
 	delete(c.runs, e.start.Ticket)
 	c.order = slices.DeleteFunc(c.order, func(o *effect) bool { return o == e })
@@ -80,7 +84,7 @@ func (e *effect) callModel(agent *runtime.Agent) {
 		cancelled()
 		return
 	}
-	w.ledger.ask(p, e.start, req)
+	w.ledger.ask(e.c, e.start, req)
 	e.react = func() {
 		if !w.chance(0.1) { // else the answer is on its way already
 			cancelled()
@@ -124,8 +128,8 @@ func (e *effect) runTool() {
 	}
 	b.onEnd = func() { ended(false) }
 	e.react = told
-	w.after(p, toolTimeout, "the time is over of "+e.key, func() {
-		if !e.ended && e.cause == nil {
+	e.timeout = w.after(p, toolTimeout, "the time is over of "+e.key, func() {
+		if e.cause == nil {
 			timedOut = toolTimeout
 			told()
 		}

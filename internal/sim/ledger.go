@@ -32,13 +32,15 @@ func answerKey(run string, call int, sent uint64) string {
 	return fmt.Sprintf("%s/%d/%x", run, call, sent)
 }
 
-// ask enters a request to a model. A recorded answer is never asked for again (RE2).
-func (l *ledger) ask(p *process, s runtime.Start, req model.Request) {
+// ask enters a request to a model. Whoever holds the session never asks again for an answer that is
+// recorded (RE2). Two processes that take the same message at the same moment may both ask, and one of the
+// answers is dropped with the claim that was not granted.
+func (l *ledger) ask(c *cell, s runtime.Start, req model.Request) {
 	e := s.Effect
 	truth := l.w.sessions[s.State.Session]
 	sent := conversation(req.Items, s.Addendum)
-	if truth.answered[answerKey(e.Run, e.Call, sent)] {
-		l.w.fail("%s asks for %s again, whose answer is recorded", p.name, e.Key())
+	if c.owns && truth.answered[answerKey(e.Run, e.Call, sent)] {
+		l.w.fail("%s asks for %s again, whose answer is recorded", c.p.name, e.Key())
 	}
 	key := askKey(e.Run, e.Call, e.Attempt, s.Epoch)
 	l.asked[key] = append(l.asked[key], sent)

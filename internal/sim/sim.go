@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/openworkerai/openworker/internal/engine"
 	"github.com/openworkerai/openworker/store/memstore"
 )
 
@@ -52,6 +53,7 @@ func (s *Stage) Run(cfg Config) (result Result) {
 	w.calmDown()
 	w.settle()
 	w.stayIdle()
+	w.oneMore()
 	w.finish()
 	return w.result
 }
@@ -179,15 +181,37 @@ func (w *world) quiet() {
 	}
 }
 
-// stayIdle holds that sessions at rest cost nothing.
-func (w *world) stayIdle() {
-	for range 3 { // whoever watches sees what came last
+// oneMore sends a last message to each session: whatever happened before, it runs.
+func (w *world) oneMore() {
+	for _, s := range w.order {
+		if s.deleted {
+			continue
+		}
+		sub := &submission{session: s, text: w.newID("m")}
+		w.sent = append(w.sent, sub)
+		w.submit(w.someone(), sub, engine.Message{Text: sub.text})
+		w.settle()
+		if sub.run == "" {
+			w.fail("session %s is at rest and takes no message", s.id)
+		}
+	}
+	w.catchUp()
+}
+
+// catchUp lets everybody who watches see what came last.
+func (w *world) catchUp() {
+	for range 3 {
 		until := w.now + 2*w.poll + 100*time.Millisecond
 		for w.step() && w.now < until {
 		}
 		w.followers()
 		w.quiet()
 	}
+}
+
+// stayIdle holds that sessions at rest cost nothing.
+func (w *world) stayIdle() {
+	w.catchUp()
 	actors, appends := w.actorSteps, w.disk.appends
 	for until := w.now + idleTime; w.now < until; {
 		if !w.step() {
