@@ -47,9 +47,9 @@ func (a *Actor) start() {
 			a.cancelRun(a.running[key])
 		}
 	}
-	epoch := a.epoch
+	epoch, process := a.epoch, a.holder
 	if f := a.flight; f != nil && f.claims {
-		epoch = f.req.Claim.Epoch + 1
+		epoch, process = f.req.Claim.Epoch+1, f.req.Claim.Process
 	} else if a.claim == "" {
 		return
 	}
@@ -72,7 +72,7 @@ func (a *Actor) start() {
 			return
 		}
 		a.tickets++
-		s := Start{Ticket: a.tickets, Effect: e, Epoch: epoch, State: a.spec}
+		s := Start{Ticket: a.tickets, Effect: e, Epoch: epoch, Process: process, State: a.spec}
 		if e.Kind == engine.ModelEffect {
 			s.Items, s.Encoded, s.Addendum = a.transcript.request()
 		} else {

@@ -77,7 +77,7 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 		out.Code, out.Output = api.CodeRegistrationMissing, fmt.Sprintf("Not run: the tool %q is not bound in this process.", agent.names[s.Call.Name])
 		return out
 	}
-	if no := NotStarted(s, r.live()); no != nil {
+	if no := NotStarted(s, r.live(s.Process), context.Cause(ctx)); no != nil {
 		return no
 	}
 	timeout := body.Timeout()

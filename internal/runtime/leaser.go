@@ -107,7 +107,7 @@ func (l *Leaser) Step(wall time.Time, boot time.Duration, in LeaseInput) []Lease
 	if l.stopping {
 		return out
 	}
-	if l.id != "" && !l.expired && !l.Live(boot) {
+	if l.id != "" && !l.expired && !l.Live(l.id, boot) {
 		l.expired = true
 		out = append(out, Expire{})
 	}
@@ -132,7 +132,9 @@ func (l *Leaser) Step(wall time.Time, boot time.Duration, in LeaseInput) []Lease
 // Process is the registered id, "" while there is none.
 func (l *Leaser) Process() string { return l.id }
 
-// Live reports whether a body may start now: the last confirmed renewal is younger than lease − margin.
-func (l *Leaser) Live(boot time.Duration) bool {
-	return l.id != "" && boot-l.confirmed < l.lease-Margin(l.lease)
+// Live reports whether a body may start now under a claim of the process: the last confirmed renewal of
+// that process's lease is younger than lease − margin. The claims of an id that was fenced stay dead when the
+// process has registered under another one; once it stops nothing may start.
+func (l *Leaser) Live(process string, boot time.Duration) bool {
+	return process != "" && process == l.id && !l.stopping && boot-l.confirmed < l.lease-Margin(l.lease)
 }

@@ -99,6 +99,7 @@ type Start struct {
 	Ticket   uint64 // of this start; its Stop and its Done carry it
 	Effect   engine.Effect
 	Epoch    uint64
+	Process  string // that holds the claim
 	Items    []model.Item
 	Encoded  *model.Encoded
 	Addendum string

@@ -18,11 +18,12 @@ var (
 	ErrClosing = errors.New("the process is closing")
 )
 
-// NotStarted is the last look before an effect begins: the outcome of one that must not, or nil. The
+// NotStarted is the last look before a tool's body begins: the outcome of one that must not, or nil. The
 // journal's fence stops a late append, not a late body. So the look is on a clock that counts while the
-// machine sleeps: live says whether the lease is confirmed young enough.
-func NotStarted(s Start, live bool) engine.Command {
-	if s.Effect.Kind != engine.ToolEffect || s.Effect.Repeatable || live {
+// machine sleeps: live says whether the lease of the start's process is confirmed young enough. cause is why
+// the host has ended the context already, nil if it has not.
+func NotStarted(s Start, live bool, cause error) engine.Command {
+	if cause == nil && (live || s.Effect.Repeatable) {
 		return nil
 	}
 	return engine.Interrupted{CallID: s.Effect.CallID, Attempt: s.Effect.Attempt, Epoch: s.Epoch, NotStarted: true}

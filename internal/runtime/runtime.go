@@ -227,11 +227,11 @@ func (r *Runtime) Process() string {
 	return r.leaser.Process()
 }
 
-// live reports whether a body may start.
-func (r *Runtime) live() bool {
+// live reports whether a body may start under a claim of the process.
+func (r *Runtime) live(process string) bool {
 	r.leaseMu.Lock()
 	defer r.leaseMu.Unlock()
-	return r.leaser.Live(r.cfg.Clock.Boot())
+	return r.leaser.Live(process, r.cfg.Clock.Boot())
 }
 
 // Close stops: effects are told to stop, outcomes that come are stored, the lease is given back. What

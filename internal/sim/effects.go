@@ -97,8 +97,8 @@ func (e *effect) callModel(agent *runtime.Agent) {
 // runTool mirrors the executor: the last look, the body, its time, and the grace of one that does not stop.
 func (e *effect) runTool() {
 	p, w := e.c.p, e.c.p.w
-	live := p.live() || w.cfg.Plant == PlantPausedOwnerStarts
-	if no := runtime.NotStarted(e.start, live); no != nil {
+	live := p.leaser.Live(e.start.Process, p.boot()) || w.cfg.Plant == PlantPausedOwnerStarts
+	if no := runtime.NotStarted(e.start, live, e.cause); no != nil {
 		w.log("%s: %s may not start", p.name, e.key)
 		e.end(no)
 		return

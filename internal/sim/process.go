@@ -63,8 +63,6 @@ func (p *process) becomeAble() { p.poor, p.lacks = false, false }
 func (p *process) wall() time.Time     { return origin.Add(p.w.now + p.skew) }
 func (p *process) boot() time.Duration { return p.w.now }
 
-func (p *process) live() bool { return p.leaser.Live(p.boot()) }
-
 func (p *process) can([]string) bool { return !p.poor && !p.lacks }
 
 // call makes a call into the store: it is served some time later, and its answer comes later still. A
@@ -78,9 +76,10 @@ func (p *process) call(name string, write bool, serve func() (answer func())) *t
 	var t *task
 	t = w.after(owner, w.delay(), name, func() {
 		answer := serve()
-		w.after(p, w.delay(), name+" answered", answer).forever = t.forever
+		a := w.after(p, w.delay(), name+" answered", answer)
+		a.forever, a.call = t.forever, true
 	})
-	t.outlives = write
+	t.outlives, t.call = write, true
 	return t
 }
 

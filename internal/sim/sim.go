@@ -129,6 +129,11 @@ func (w *world) calmDown() {
 	w.calm = true
 	w.log("--- faults stop")
 	w.disk.heal()
+	for _, t := range w.tasks {
+		if t.call {
+			t.at = min(t.at, w.now+w.delay())
+		}
+	}
 	able := false
 	for _, p := range w.live() {
 		p.paused = 0

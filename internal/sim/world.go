@@ -47,6 +47,7 @@ type task struct {
 	forever bool
 	// outlives: a write that was handed over may land after its process has died.
 	outlives bool
+	call     bool // into the store, or its answer
 }
 
 // after makes a task of p that is ready once a time has passed.
