@@ -27,13 +27,11 @@ func (a Append) Validate() error {
 	return nil
 }
 
-// Check holds an append against the session's row: [ErrDeleted], [ErrHeadMoved], [ErrFenced] and
-// [ErrClaimed], in this order. A store looks for the append's own ID and for its receipts first, and checks
-// by itself that a claiming process is registered and not fenced.
+// Check holds an append against the session's row: [ErrHeadMoved], [ErrFenced] and [ErrClaimed], in this
+// order. Before it a store looks for the append's own ID, for a session that is there or deleted already, and
+// for receipts that are taken; after it, whether a claiming process is registered and not fenced.
 func (a Append) Check(row Session) error {
 	switch {
-	case row.Deleted:
-		return ErrDeleted
 	case a.Known > row.Head, a.Known < row.Head && !a.AnyHead:
 		return ErrHeadMoved
 	case a.Fence != nil && (row.Claim == "" || row.HolderGone || a.Fence.Epoch != row.Epoch || a.Fence.Claim != row.Claim):

@@ -44,6 +44,7 @@ func (d *database) openWriter(ctx context.Context) (*conn, error) {
 	if err == nil {
 		err = c.script(background, fmt.Sprintf(`
 			PRAGMA synchronous = FULL;
+			PRAGMA fullfsync = ON; -- where fsync leaves data in the disk's cache: macOS
 			PRAGMA secure_delete = ON;
 			PRAGMA temp_store = MEMORY;
 			PRAGMA wal_autocheckpoint = %d;

@@ -26,10 +26,10 @@ func (s *Store) Register(ctx context.Context, p store.Process) error {
 		return nil, c.exec(ctx, `INSERT INTO processes (id, lease, fenced, host, pid, address) VALUES (?1, ?2, 0, ?3, ?4, ?5)`,
 			p.ID, millis(p.LeaseUntil), p.Host, int64(p.PID), p.Address)
 	})
-	if err != nil && !errors.Is(err, store.ErrFateUnknown) {
+	if err != nil { // if it was registered all the same, its free lock lets others fence it
 		return errors.Join(err, s.owners.release(p.ID))
 	}
-	return err
+	return nil
 }
 
 // Renew implements [store.Processes].

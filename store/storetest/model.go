@@ -211,7 +211,9 @@ type machine struct {
 	done   []store.Append
 }
 
-func (m *machine) any(rt *rapid.T) store.Store { return rapid.SampledFrom(m.stores).Draw(rt, "connection") }
+func (m *machine) any(rt *rapid.T) store.Store {
+	return rapid.SampledFrom(m.stores).Draw(rt, "connection")
+}
 
 func (m *machine) id(rt *rapid.T, kind string, n int) string {
 	return m.prefix + kind + fmt.Sprint(rapid.IntRange(1, n).Draw(rt, kind))
