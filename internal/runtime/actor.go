@@ -61,8 +61,10 @@ type Actor struct {
 
 // ActorEnv is what an actor may ask of its process. Its functions are called from Step.
 type ActorEnv struct {
-	// Process is the process's id while its lease may be used, "" while it has none.
+	// Process is the process's id, "" while it has none. Live reports whether the lease of a process of
+	// that id may be used now: then it may claim, and begin what must not happen twice.
 	Process func() string
+	Live    func(process string) bool
 	// Can reports whether this process can run a session with the needs.
 	Can func(needs []string) bool
 	// NewID makes a random identifier; Jitter a number in [0,1).
@@ -365,7 +367,7 @@ func (a *Actor) schedule() {
 				at(e.NotBefore)
 			}
 		}
-		if engine.Underived(a.base) || !a.env.Can(engine.Needs(a.base)) {
+		if engine.Underived(a.base) || !a.env.Can(engine.Needs(a.base)) || !a.env.Live(a.holder) {
 			at(a.now.Add(cannotRunRetry))
 		}
 	}

@@ -58,7 +58,7 @@ func (a *Actor) decide() {
 	b := &batch{a: a, state: a.base, epoch: a.epoch, env: engine.Env{Now: a.now, Jitter: a.env.Jitter()}}
 	owned := a.claim != ""
 	process := a.env.Process()
-	mayClaim := !owned && process != "" && (a.holder == "" || a.holderGone)
+	mayClaim := !owned && a.env.Live(process) && (a.holder == "" || a.holderGone)
 	if mayClaim && a.holder != "" && a.base.Turn != nil && a.env.Can(engine.Needs(a.base)) {
 		if _, err := b.decide(engine.TakeOver{Epoch: a.epoch + 1, From: a.holder, Process: process}); err != nil {
 			a.fault(err)
@@ -152,11 +152,15 @@ func (b *batch) derive() error {
 		return nil
 	}
 	tools := b.a.runningTools(b.state)
+	live := b.claims || b.a.env.Live(b.a.holder)
 	for _, e := range engine.Pending(b.state) {
 		if e.Started || e.Kind == engine.InspectEffect || e.NotBefore.After(b.env.Now) {
 			continue
 		}
 		if e.Kind == engine.ToolEffect {
+			if !e.Repeatable && !live {
+				continue // its body could not start
+			}
 			if _, here := b.a.running[e.Key()]; !here {
 				if tools >= b.a.env.Parallel {
 					continue

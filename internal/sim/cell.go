@@ -29,7 +29,7 @@ func (p *process) tell(session string, in runtime.Input) {
 		w := p.w
 		c = &cell{p: p, session: session, runs: map[uint64]*effect{}}
 		c.actor = runtime.NewActor(session, runtime.ActorEnv{
-			Process: p.leaser.Process, Can: p.can, NewID: func() string { return w.newID("x") }, Jitter: w.rng.Float64,
+			Process: p.leaser.Process, Live: func(id string) bool { return p.leaser.Live(id, p.boot()) }, Can: p.can, NewID: func() string { return w.newID("x") }, Jitter: w.rng.Float64,
 			Parallel: 1 + w.rng.IntN(3), Grace: cancelGrace, SnapshotEvery: p.every,
 		})
 		p.cells[session] = c

@@ -39,6 +39,9 @@ type session struct {
 	follower *follower
 }
 
+// maxAttempts is more than any call should need: beyond it something goes in circles.
+const maxAttempts = 12
+
 // newSession makes a session, in a store that works for once.
 func (w *world) newSession(id string) {
 	s := &session{w: w, id: id, state: &engine.State{Session: id}, transcript: engine.NewTranscript(), texts: map[string]engine.TurnAccepted{},
@@ -154,6 +157,9 @@ func (s *session) check(f engine.Fact) {
 	case engine.ToolStarted:
 		if s.cancelled[e.Run] {
 			w.fail("session %s: event %d begins %s of run %s, which was cancelled", s.id, f.Number, e.CallID, e.Run)
+		}
+		if e.Attempt > maxAttempts {
+			w.fail("session %s: event %d is attempt %d of %s", s.id, f.Number, e.Attempt, e.CallID)
 		}
 		s.intents[askKey(e.CallID, 0, e.Attempt, e.Epoch)] = true
 	case engine.InteractionRequired:
