@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -141,6 +142,9 @@ func (s *Service) workspace(session, given string) (dir string, made bool, err e
 			return "", false, err
 		}
 		dir := filepath.Join(root, session)
+		if err := s.apart(dir); err != nil {
+			return "", false, err
+		}
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return "", false, api.Errorf(api.CodeInvalidWorkspace, "no scratch directory can be made at %s: %w; name a workspace, or configure another scratch directory", dir, err)
 		}
@@ -157,19 +161,43 @@ func (s *Service) workspace(session, given string) (dir string, made bool, err e
 	if err != nil || !info.IsDir() {
 		return "", false, api.Errorf(api.CodeInvalidWorkspace, "workspace %q is not a directory", given)
 	}
-	if s.cfg.StateDir != "" {
-		state, err := filepath.Abs(s.cfg.StateDir)
-		if err == nil {
-			state, err = filepath.EvalSymlinks(state)
-		}
-		if err != nil {
-			return "", false, api.Errorf(api.CodeInvalidWorkspace, "the state directory %q cannot be compared with the workspace: %w", s.cfg.StateDir, err)
-		}
-		if within(state, abs) || within(abs, state) {
-			return "", false, api.Errorf(api.CodeInvalidWorkspace, "workspace %q holds, or lies inside, the state directory %q; tools must not reach it: keep them apart", given, s.cfg.StateDir)
-		}
+	if err := s.apart(abs); err != nil {
+		return "", false, err
 	}
 	return abs, false, nil
+}
+
+// apart refuses a working directory that holds, or lies inside, the state directory (SE5).
+func (s *Service) apart(dir string) error {
+	if s.cfg.StateDir == "" {
+		return nil
+	}
+	state, err := resolve(s.cfg.StateDir)
+	if err != nil {
+		return api.Errorf(api.CodeInvalidWorkspace, "the state directory %q cannot be compared with the workspace: %w", s.cfg.StateDir, err)
+	}
+	real, err := resolve(dir)
+	if err != nil {
+		return api.Errorf(api.CodeInvalidWorkspace, "workspace %q cannot be used: %w", dir, err)
+	}
+	if within(state, real) || within(real, state) {
+		return api.Errorf(api.CodeInvalidWorkspace, "workspace %q holds, or lies inside, the state directory %q; tools must not reach it: keep them apart", dir, s.cfg.StateDir)
+	}
+	return nil
+}
+
+// resolve is a path without links; what is not there yet is taken as it stands.
+func resolve(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if parent := filepath.Dir(abs); errors.Is(err, fs.ErrNotExist) && parent != abs {
+		real, err = resolve(parent)
+		return filepath.Join(real, filepath.Base(abs)), err
+	}
+	return real, err
 }
 
 // within reports whether path is dir or lies below it.

@@ -17,8 +17,16 @@ func (s *stage) audit() {
 		if err := s.ResumeSession(s.Context(), s.reference(id), ""); api.CodeOf(err) == api.CodeSessionDeleted {
 			continue
 		}
-		s.auditJournal(id)
-		s.auditHistory(id)
+		var events []api.Event
+		var items []api.HistoryItem
+		var state api.SessionState
+		s.settle("the session stands still", func() bool {
+			before := s.state(id).LastEvent
+			events, items, state = s.events(id), s.history(id), s.state(id)
+			return before == state.LastEvent
+		})
+		s.auditJournal(events, state)
+		s.auditHistory(items, state)
 	}
 }
 
@@ -31,9 +39,9 @@ func (s *stage) reference(session string) api.SessionReference {
 
 // auditJournal: numbers are gap-free, a run begins once and ends once and nothing of it comes behind its
 // end, a call has one result and no attempt twice, an interaction is asked and resolved once (RU3, RE2, AP3).
-func (s *stage) auditJournal(id string) {
+func (s *stage) auditJournal(events []api.Event, state api.SessionState) {
 	s.Helper()
-	events := s.events(id)
+	id := state.Session
 	ended, accepted := map[string]bool{}, map[string]bool{}
 	finished, started, asked, resolved := map[string]bool{}, map[string]int{}, map[string]bool{}, map[string]bool{}
 	for i, e := range events {
@@ -76,7 +84,6 @@ func (s *stage) auditJournal(id string) {
 			resolved[d.ID] = true
 		}
 	}
-	state := s.state(id)
 	open := len(accepted) - len(ended)
 	if want := len(state.Queue); state.Run != "" && open != want+1 || state.Run == "" && open != 0 {
 		s.Errorf("session %s has %d open runs, its state tells of %q and the queue %v", id, open, state.Run, state.Queue)
@@ -90,12 +97,11 @@ func (s *stage) auditJournal(id string) {
 }
 
 // auditHistory: behind the calls of an answer stand their results, in call order, each once (RU5, RU7).
-func (s *stage) auditHistory(id string) {
+func (s *stage) auditHistory(items []api.HistoryItem, state api.SessionState) {
 	s.Helper()
+	id, current := state.Session, state.Run
 	var open []string
 	seen := map[string]bool{}
-	items := s.history(id)
-	current := s.state(id).Run
 	for i, h := range items {
 		switch h.Type {
 		case "tool_call":

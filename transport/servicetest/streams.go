@@ -172,27 +172,29 @@ var streamTests = []test{
 			return Answer{Reasoning: "hm hm", Text: text, Wait: func(ctx context.Context) { g.pass(ctx, "model") }}
 		}})
 		id := s.session()
-		read := func(stream api.EventStream, until func(*reader, api.Event) bool) *reader {
-			r := &reader{s: s}
-			for {
-				e, err := stream.Next(s.Context())
-				if err != nil {
-					s.Error(err)
-					return r
-				}
-				if r.take(e); until(r, e) {
-					return r
-				}
-			}
-		}
-		ended := func(_ *reader, e api.Event) bool { return e.Type == api.EventTurnEnded }
-		var wg sync.WaitGroup
+		var followers, whole sync.WaitGroup
 		follow := func() {
 			stream, err := s.Follow(s.Context(), api.FollowQuery{Session: id})
 			s.no(err)
-			wg.Go(func() {
+			whole.Add(1)
+			followers.Go(func() {
 				defer stream.Close()
-				if r := read(stream, ended); r.text != text {
+				r, done := &reader{s: s}, sync.OnceFunc(whole.Done)
+				defer done()
+				for {
+					e, err := stream.Next(s.Context())
+					if err != nil {
+						s.Error(err)
+						return
+					}
+					if r.take(e); r.text == text {
+						done()
+					}
+					if e.Type == api.EventTurnEnded {
+						break
+					}
+				}
+				if r.text != text {
 					s.Errorf("a follower has read %d bytes of %d", len(r.text), len(text))
 				}
 			})
@@ -202,15 +204,59 @@ var streamTests = []test{
 		}
 		s.send(id, "go")
 		g.await(s)
-		stream, err := s.Follow(s.Context(), api.FollowQuery{Session: id})
-		s.no(err)
-		read(stream, func(r *reader, _ api.Event) bool { return r.text == text }) // who comes midway has all of it before the end
-		s.no(stream.Close())
 		for range 10 {
 			follow()
 		}
+		whole.Wait() // who came midway too has all of it before the end
 		close(g.open)
-		wg.Wait()
+		followers.Wait()
+	}},
+	{"RU3 a follower that is slower than any queue misses no event and no text", func(s *stage) {
+		g := newGate()
+		text := strings.Repeat("word ", 3000)
+		s.open(World{Model: func(p Prompt) Answer {
+			if p.User != "long" {
+				return Answer{Text: "ok"}
+			}
+			return Answer{Text: text, Wait: func(ctx context.Context) { g.pass(ctx, "model") }}
+		}})
+		id := s.session()
+		stream, err := s.Follow(s.Context(), api.FollowQuery{Session: id})
+		s.no(err)
+		defer stream.Close()
+		var got []api.Event
+		r := &reader{s: s}
+		next := func() api.Event {
+			s.Helper()
+			ctx, cancel := s.waiting()
+			defer cancel()
+			e, err := stream.Next(ctx)
+			s.no(err)
+			if r.take(e); e.Number > 0 {
+				got = append(got, e)
+			}
+			return e
+		}
+		next() // from now on it takes what is published, and does not look
+		for range 150 {
+			s.say(id, "short")
+		}
+		s.send(id, "long")
+		g.await(s)
+		for r.text != text {
+			next()
+		}
+		close(g.open)
+		long := s.state(id).Run
+		for {
+			if e := next(); e.Type == api.EventTurnEnded && (long == "" || e.Run == long) {
+				break
+			}
+		}
+		s.settle("the turn ended", func() bool { return s.state(id).Activity == api.Idle })
+		if all := s.events(id); !reflect.DeepEqual(got, all) {
+			s.Fatalf("the follower has %d events, the journal %d", len(got), len(all))
+		}
 	}},
 	{"RU3 C37 the deltas of an attempt that is discarded are announced as void, and none comes behind an end", func(s *stage) {
 		tries := &ledger{}
