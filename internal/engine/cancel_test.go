@@ -199,6 +199,14 @@ func TestCancel(t *testing.T) {
 			activity: "active",
 		},
 		{
+			name:     "RE4 an outcome of another claim is dropped",
+			given:    running("write"),
+			when:     returnsOf(1, 1, 2, "?"),
+			pending:  []string{"tool c1/1 runs"},
+			due:      "+0s",
+			activity: "active",
+		},
+		{
 			name:     "an outcome of a call that never began is dropped",
 			given:    []move{say("hi"), begin, asksFor("write")},
 			when:     returnsOf(1, 0, 0, "?"),

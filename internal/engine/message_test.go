@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -190,6 +191,28 @@ func TestDelete(t *testing.T) {
 			when:     remove,
 			events:   []string{"session_deleted"},
 			activity: "idle",
+		},
+		{
+			name:     "SE6 retention deletes what has been idle for long enough",
+			given:    []move{say("hi"), begin, says("done")},
+			when:     do(engine.Delete{IdleBefore: start.Add(time.Millisecond)}),
+			events:   []string{"session_deleted"},
+			activity: "idle",
+		},
+		{
+			name:     "SE6 retention keeps what was written at its time or later",
+			given:    []move{say("hi"), begin, says("done")},
+			when:     do(engine.Delete{IdleBefore: start}),
+			code:     api.CodeSessionBusy,
+			activity: "idle",
+		},
+		{
+			name:     "SE6 retention keeps a turn that waits for a person, however long",
+			agent:    worker(always),
+			given:    []move{say("hi"), begin, asksFor("write")},
+			when:     do(engine.Delete{IdleBefore: start.Add(time.Hour)}),
+			code:     api.CodeSessionBusy,
+			activity: "waiting",
 		},
 		{
 			name:     "a deleted session is not deleted again",

@@ -62,9 +62,24 @@ func (w *world) decide(c engine.Command) ([]engine.Event, error) {
 		}
 		return nil, err
 	}
+	w.rivals(after)
 	w.state = after
 	w.append(after.Time, events)
 	return events, nil
+}
+
+// rivals decides otherwise on the state that after came from: the two share nothing.
+func (w *world) rivals(after *engine.State) {
+	if len(w.state.Interactions) == 0 {
+		return
+	}
+	want := mustSnapshot(w, after)
+	for _, d := range []api.Decision{api.AllowSession, api.Deny, api.OutcomeRetry} {
+		_, _, _ = engine.Decide(w.state, engine.Answer{Interaction: w.state.Interactions[0].ID, Answer: api.Answer{Decision: d, By: "rival"}}, engine.Env{Now: w.now})
+	}
+	if got := mustSnapshot(w, after); got != want {
+		w.Fatalf("a rival decision changed the outcome of this one from\n%s\nto\n%s", want, got)
+	}
 }
 
 // append stores events and folds them as a reader does.

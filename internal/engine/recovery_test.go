@@ -136,6 +136,13 @@ func TestTakeOver(t *testing.T) {
 			activity: "active",
 		},
 		{
+			name:     "RU5 a cancelled turn that is taken over the third time ends as cancelled",
+			given:    append(running("put"), takeOver, begin, takeOver, begin, cancelCurrent),
+			when:     takeOver,
+			events:   []string{"taken_over 4", "tool_lost c1/3 again", "tool_finished c1/3 outcome_unknown", "turn_ended r1 cancelled"},
+			activity: "idle",
+		},
+		{
 			name:     "RE7 and for what kills its process before any intent",
 			given:    []move{say("hi"), takeOver, takeOver},
 			when:     takeOver,
@@ -414,6 +421,7 @@ func TestWhatABareOutcomeLeavesOpenIsDerivedByTheNextDecision(t *testing.T) {
 		"an answer":      then(answer(engine.StopEnd, text("hello"))),
 		"an open call":   then(answer(engine.StopToolCalls, call("write"))),
 		"a final error":  then(failure(false)),
+		"a cut call":     then(answer(engine.StopFiltered, call("write"))),
 		"a closed queue": then(queued("next"), answer(engine.StopEnd, text("hello"))),
 	} {
 		t.Run("a session behind "+name+" is due at once and calls no model", func(t *testing.T) {

@@ -123,3 +123,25 @@ func BenchmarkFold1000Turns(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(facts)), "events")
 }
+
+func TestDecisionsOnOneStateShareNothing(t *testing.T) {
+	t.Parallel()
+	fourth := func(a *engine.Agent) {
+		a.Tools = append(a.Tools, engine.Tool{Name: "app.more", ModelName: "more", Ask: true})
+	}
+	p := newPlay(t, worker(always, fourth)).play(say("hi"), begin, asksFor("write", "put", "read", "more"),
+		decide(1, api.AllowSession, ""), decide(2, api.AllowSession, ""), decide(3, api.AllowSession, ""))
+	by := func(name string) *engine.State {
+		_, after, err := engine.Decide(p.state, engine.Answer{Interaction: p.asks[3], Answer: api.Answer{Decision: api.AllowSession, By: name}}, engine.Env{Now: start})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return after
+	}
+	first := by("ann")
+	want := mustSnapshot(t, first)
+	by("bob")
+	if got := mustSnapshot(t, first); got != want {
+		t.Errorf("the second decision changed the first's state from\n%s\nto\n%s", want, got)
+	}
+}

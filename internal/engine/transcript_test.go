@@ -85,6 +85,10 @@ func TestConversations(t *testing.T) {
 			worker(), []move{say("hi"), begin, asksFor("write"), begin, cancelCurrent, overdue(1), returnsOf(1, 1, 1, "it was done"), say("and?")},
 			[]string{"user hi", "tool_call c1 write", "tool_result c1 outcome_unknown", "notice c1 Notice from ", "user and?"},
 		},
+		"a late outcome is told once": {
+			worker(), []move{say("hi"), begin, asksFor("write"), begin, cancelCurrent, overdue(1), returnsOf(1, 1, 1, "it was done"), say("and?"), begin, says("well"), say("so")},
+			[]string{"user hi", "tool_call c1 write", "tool_result c1 outcome_unknown", "notice c1 Notice from ", "user and?", "assistant well", "user so"},
+		},
 		"a late outcome waits while a turn is under way": {
 			worker(), []move{say("hi"), begin, asksFor("write"), begin, cancelCurrent, overdue(1), say("more"), returnsOf(1, 1, 1, "it was done"), begin, says("well")},
 			[]string{"user hi", "tool_call c1 write", "tool_result c1 outcome_unknown", "user more", "assistant well"},
