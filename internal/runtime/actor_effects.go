@@ -198,11 +198,14 @@ func (a *Actor) onDone(in Done) {
 	if r == nil || r.done {
 		return
 	}
-	if in.Command == nil || a.gone != nil {
+	if a.gone != nil || in.Command == nil && r.effect.Kind == engine.InspectEffect {
 		delete(a.running, r.effect.Key())
 		return
 	}
 	r.done = true
+	if in.Command == nil {
+		return // the process is going away: it neither starts the effect again nor says what became of it
+	}
 	a.queue = append(a.queue, &input{cmd: in.Command, late: r.overdue, effect: r})
 }
 

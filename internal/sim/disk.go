@@ -19,6 +19,7 @@ type disk struct {
 	fate    memstore.Fate
 	down    time.Duration   // until then nothing can be written
 	bare    map[string]bool // appends that may jump over others
+	fenced  map[string]bool // processes
 	appends int
 	broken  brokenDisk
 }
@@ -55,9 +56,6 @@ func (d *disk) full() error {
 func (d *disk) append(p *process, a store.Append) (store.Appended, error) {
 	w := d.w
 	d.appends++
-	if d.bare == nil {
-		d.bare = map[string]bool{}
-	}
 	d.bare[a.ID] = a.AnyHead
 	if p.old && a.Snapshot != nil {
 		a.Snapshot = &store.Snapshot{Schema: "old", Head: a.Snapshot.Head, Data: reshape(a.Snapshot.Data)}
@@ -70,7 +68,11 @@ func (d *disk) append(p *process, a store.Append) (store.Appended, error) {
 		d.fate = pick(w, []memstore.Fate{memstore.FailBefore, memstore.LoseUnknown, memstore.CommitThenUnknown, memstore.CommitLater})
 	}
 	fate := d.fate
+	before, _ := d.mem.Session(d.ctx(), a.Session)
 	result, err := d.write(p, a)
+	if err == nil && a.Fence != nil && !result.Repeated && (d.fenced[before.Holder] || before.Epoch != a.Fence.Epoch) {
+		w.fail("append %s of %s is taken under epoch %d; the session's is %d, held by %q, which is fenced", a.ID, p.name, a.Fence.Epoch, before.Epoch, before.Holder)
+	}
 	d.fate = memstore.Commit
 	if w.cfg.Trace != nil {
 		w.log("append %s to %s behind %d (fate %d): %d–%d %v", a.ID, a.Session, a.Known, fate, result.First, result.Head, err)
@@ -169,7 +171,11 @@ func (d *disk) fence(self string, now time.Time) ([]string, error) {
 	if err := d.full(); err != nil {
 		return nil, err
 	}
-	return d.mem.Fence(d.ctx(), self, now, runtime.Margin(d.w.lease))
+	ids, err := d.mem.Fence(d.ctx(), self, now, runtime.Margin(d.w.lease))
+	for _, id := range ids {
+		d.fenced[id] = true
+	}
+	return ids, err
 }
 
 func (d *disk) work(q store.WorkQuery) (store.WorkPage, error) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/openworkerai/openworker/internal/engine"
 	"github.com/openworkerai/openworker/internal/runtime"
 	"github.com/openworkerai/openworker/store"
 )
@@ -265,8 +266,28 @@ func (w *world) pause() {
 	if p == nil {
 		return
 	}
+	if other := w.aboutToAct(); other != nil && w.chance(0.5) {
+		p = other
+	}
 	p.paused = w.now + w.upTo(pick(w, []time.Duration{w.lease / 4, w.lease, 2 * w.lease, 5 * w.lease}))
 	w.log("%s is stopped until %v", p.name, p.paused)
+}
+
+// aboutToAct finds a process between a side effect's intent and its body.
+func (w *world) aboutToAct() *process {
+	for _, p := range w.procs {
+		if p.dead || p.closing || p.paused > w.now {
+			continue
+		}
+		for _, c := range p.order {
+			for _, e := range c.order {
+				if !e.begun && e.start.Effect.Kind == engine.ToolEffect && !e.start.Effect.Repeatable {
+					return p
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // change takes or gives a process what it needs to run sessions.

@@ -34,7 +34,7 @@ type violation string
 // Run plays a history. Equal configurations play equally.
 func (s *Stage) Run(cfg Config) (result Result) {
 	w := &world{stage: s, cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x0f1e2d3c)), sessions: map[string]*session{}}
-	w.disk = &disk{w: w}
+	w.disk = &disk{w: w, bare: map[string]bool{}, fenced: map[string]bool{}}
 	w.disk.mem = memstore.New(memstore.Config{Fault: w.disk.fault})
 	w.ledger = newLedger(w)
 	defer func() {
@@ -70,6 +70,7 @@ func (w *world) setUp() {
 	w.lease = pick(w, []time.Duration{time.Second, 4 * time.Second, 8 * time.Second})
 	w.poll = pick(w, []time.Duration{200 * time.Millisecond, time.Second})
 	w.fragile = pick(w, []float64{0, 0.02, 0.08})
+	w.crowd = pick(w, []float64{0.2, 0.3, 0.3, 0.7})
 	w.slow = pick(w, []float64{0.01, 0.05, 0.2})
 	for n := range 1 + w.rng.IntN(3) {
 		w.newSession(fmt.Sprintf("s%d", n+1))
@@ -83,7 +84,7 @@ func (w *world) setUp() {
 func (w *world) chaos() {
 	rounds := 60 + w.rng.IntN(300)
 	for range rounds {
-		if w.chance(0.3) {
+		if w.chance(w.crowd) {
 			w.disturb()
 		}
 		if !w.step() || w.chance(0.02) {

@@ -15,6 +15,7 @@ type world struct {
 
 	lease, poll time.Duration
 	fragile     float64 // how often the store fails
+	crowd       float64 // how often somebody does something
 	slow        float64 // how often something takes long
 	calm        bool
 
