@@ -152,7 +152,7 @@ func (d *database) refuseNewer() error {
 	if err != nil {
 		return nil // the connection that writes will say it better
 	}
-	defer c.close()
+	defer func() { _ = c.close() }() // it only read
 	meta, err := readMeta(c)
 	if err != nil {
 		return nil
