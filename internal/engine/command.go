@@ -14,6 +14,16 @@ type Env struct {
 	Jitter float64
 }
 
+// At is the time of an event that follows s: never below the last one's, in UTC, cut to the millisecond as
+// every store keeps it.
+func (e Env) At(s *State) time.Time {
+	now := e.Now.UTC().Truncate(time.Millisecond)
+	if now.Before(s.Time) {
+		return s.Time
+	}
+	return now
+}
+
 // Command is an input to Decide. The set is closed.
 type Command interface{ command() }
 

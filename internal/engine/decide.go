@@ -20,10 +20,7 @@ const (
 // no error: the command is settled already (the same answer again, a stale outcome). The returned state
 // is s with the events folded in; s itself is not changed.
 func Decide(s *State, c Command, env Env) ([]Event, *State, error) {
-	env.Now = env.Now.UTC().Truncate(time.Millisecond) // as every store keeps it
-	if env.Now.Before(s.Time) {
-		env.Now = s.Time
-	}
+	env.Now = env.At(s)
 	d := &decision{s: s.Clone(), env: env}
 	if err := d.decide(c); err != nil {
 		return nil, s, err

@@ -207,7 +207,7 @@ func (a *Actor) decideBare() bool {
 			rest = append(rest, i)
 			continue
 		}
-		fact := engine.Fact{Number: b.state.Head + 1, Time: a.now.UTC().Truncate(time.Millisecond), Event: events[0]}
+		fact := engine.Fact{Number: b.state.Head + 1, Time: b.env.At(b.state), Event: events[0]}
 		after, err := engine.Fold(b.state, fact)
 		if err != nil {
 			rest = append(rest, i)
