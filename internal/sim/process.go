@@ -38,10 +38,14 @@ type process struct {
 	waiter  uint64
 }
 
-func (w *world) newProcess() *process {
-	if len(w.live()) >= 4 {
-		return w.live()[0]
+// newProcess starts one, unless there are many already.
+func (w *world) newProcess() {
+	if len(w.live()) < 4 {
+		w.startProcess()
 	}
+}
+
+func (w *world) startProcess() {
 	p := &process{w: w, name: fmt.Sprintf("p%d", len(w.procs)+1), cells: map[string]*cell{}, waiters: map[uint64]func(runtime.Reply){}, hub: runtime.NewHub(),
 		poor: w.faulty(0.15), old: w.chance(0.3), skew: w.upTo(w.lease / 8), every: pick(w, []uint64{1, 4, 16, 1000})}
 	p.leaser = runtime.NewLeaser(store.Process{Host: p.name}, w.lease, func() string {
@@ -55,16 +59,13 @@ func (w *world) newProcess() *process {
 	p.leaseIn(runtime.LeaseTick{})
 	w.after(p, w.delay(), "first look", func() { p.claimIn(runtime.ClaimTick{}) }).forever = true
 	p.watch()
-	return p
 }
-
-func (p *process) becomeAble() { p.poor, p.lacks = false, false }
 
 // wall and boot are the process's clocks. They go on while it is paused.
 func (p *process) wall() time.Time     { return origin.Add(p.w.now + p.skew) }
 func (p *process) boot() time.Duration { return p.w.now }
 
-func (p *process) can([]string) bool { return !p.poor && !p.lacks }
+func (p *process) can([]string) bool { return !p.poor && !p.lacks && !p.closing }
 
 // call makes a call into the store: it is served some time later, and its answer comes later still. A
 // write that was handed over is served although its process has stopped, or even died.

@@ -135,14 +135,24 @@ func (w *world) calmDown() {
 			t.at = min(t.at, w.now+w.delay())
 		}
 	}
-	able := false
+	var able, any *process
 	for _, p := range w.live() {
 		p.paused = 0
 		p.learn()
-		able = able || !p.poor && !p.closing
+		if !p.closing {
+			any = p
+			if !p.poor {
+				able = p
+			}
+		}
 	}
-	if !able {
-		w.newProcess().becomeAble()
+	switch {
+	case able != nil:
+	case any != nil:
+		any.poor = false
+		any.kick()
+	default:
+		w.startProcess()
 	}
 	w.disk.land()
 }
