@@ -211,6 +211,16 @@ func TestAPausedOwnerIsTakenOverAfterItsLeaseAndCanWriteNothing(t *testing.T) {
 		if err != nil || before.Activity != api.Running {
 			t.Fatalf("right after the pause the session is %s, %v", before.Activity, err)
 		}
+		for activity := before.Activity; activity != api.Recovering; { // its lease is over, and nobody may take over yet
+			time.Sleep(servicetest.Poll)
+			st, err := second.State(t.Context(), id)
+			if activity = st.Activity; err != nil || activity != api.Running && activity != api.Recovering {
+				t.Fatalf("behind the lease the session is %s, %v", activity, err)
+			}
+			if now := time.Now(); activity == api.Running != st.LeaseUntil.After(now) {
+				t.Fatalf("%s at %v under a lease until %v", activity, now, st.LeaseUntil)
+			}
+		}
 		r := resultOf(t, second, run)
 		took := time.Since(started) - paused
 		if r.Status != api.StatusInterrupted || len(r.Interactions) != 1 || r.Interactions[0].Kind != api.InteractionUnknownOutcome {
@@ -318,6 +328,151 @@ func TestASessionThatCannotBeReadIsSetAside(t *testing.T) {
 		}
 		if _, err := p.State(t.Context(), id); !errors.Is(err, api.ErrSessionDeleted) {
 			t.Errorf("after its deletion: %v", err)
+		}
+	})
+}
+
+// C16: a take-over that the store fails is tried again.
+func TestATakeOverThatTheStoreFailsIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for name, fate := range fates {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var failures atomic.Int32
+				var recovering atomic.Bool
+				st := memstore.New(memstore.Config{Fault: func(a store.Append) memstore.Fate {
+					if recovering.Load() && failures.Add(1) <= 5 {
+						return fate
+					}
+					return memstore.Commit
+				}})
+				a := &acting{}
+				first := inMemory(st).Open(t, a.world())
+				id := a.enter(t, first)
+				body := make(chan struct{}, 1)
+				a.hold = func(ctx context.Context) { body <- struct{}{}; <-ctx.Done() }
+				run, err := first.Submit(t.Context(), api.Submission{Session: id, Text: "go"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				<-body
+				first.Crash()
+				recovering.Store(true)
+				second := inMemory(st).Open(t, a.world())
+				a.register(t, second)
+				r := resultOf(t, second, run)
+				if r.Status != api.StatusInterrupted || len(r.Interactions) != 1 || a.bodies.Load() != 1 || failures.Load() <= 5 {
+					t.Fatalf("%+v, the body ran %d times, appends %d", r, a.bodies.Load(), failures.Load())
+				}
+			})
+		})
+	}
+}
+
+// LI5: what a provider cannot do is tried a bounded number of times, and the run says how often.
+func TestAModelCallIsTriedABoundedNumberOfTimes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int32
+		a := &acting{}
+		w := a.world()
+		w.Model = func(servicetest.Prompt) servicetest.Answer {
+			calls.Add(1)
+			return servicetest.Answer{Text: "half", Fail: api.CodeProviderOverloaded}
+		}
+		p := inMemory(memstore.New(memstore.Config{})).Open(t, w)
+		id := a.enter(t, p)
+		run, err := p.Submit(t.Context(), api.Submission{Session: id, Text: "go"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := resultOf(t, p, run)
+		if r.Status != api.StatusFailed || r.Error.Code != api.CodeProviderOverloaded || !r.Error.Retryable || calls.Load() != api.MaxModelAttempts {
+			t.Fatalf("after %d attempts: %+v %+v", calls.Load(), r, r.Error)
+		}
+		page, err := p.Events(t.Context(), api.EventQuery{Session: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tries := 0
+		for _, e := range page.Events {
+			if e.Type == api.EventModelCallFailed {
+				tries++
+			}
+		}
+		if tries != api.MaxModelAttempts {
+			t.Errorf("the journal tells of %d tries", tries)
+		}
+	})
+}
+
+// RE3: an action that says "running" for ever is asked about in the end.
+func TestAnInspectionThatSaysRunningForEverEndsWithAPerson(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var inspections atomic.Int32
+		a := &acting{}
+		w := a.world()
+		body := make(chan struct{}, 1)
+		a.hold = func(ctx context.Context) { body <- struct{}{}; <-ctx.Done() }
+		w.Tools[0].Inspect = func(context.Context, servicetest.ToolCall) (string, string, error) {
+			inspections.Add(1)
+			return "running", "", nil
+		}
+		st := memstore.New(memstore.Config{})
+		first := inMemory(st).Open(t, w)
+		id := a.enter(t, first)
+		run, err := first.Submit(t.Context(), api.Submission{Session: id, Text: "go"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-body
+		first.Crash()
+		second := inMemory(st).Open(t, w)
+		a.register(t, second)
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		r, err := second.Result(ctx, id, run.Run)
+		if err != nil || r.Status != api.StatusInterrupted || r.Interactions[0].Kind != api.InteractionUnknownOutcome || inspections.Load() != api.MaxInspections {
+			t.Fatalf("after %d inspections: %+v, %v", inspections.Load(), r, err)
+		}
+	})
+}
+
+// SE6, C53: nothing of a deleted session is left but its tombstone, also when its process dies in between.
+func TestADeletedSessionLeavesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := memstore.New(memstore.Config{})
+		a := &acting{}
+		first := inMemory(st).Open(t, a.world())
+		id := a.enter(t, first)
+		run, err := first.Submit(t.Context(), api.Submission{Session: id, Text: "go", Options: api.TurnOptions{SubmissionID: "one"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resultOf(t, first, run)
+		row, err := st.Session(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A process marks it as deleted and dies before it has cleaned up.
+		if _, err := st.Append(t.Context(), store.Append{ID: "x", Session: id, Known: row.Head, Time: time.Now(), Delete: true,
+			Records: []store.Record{{Kind: "session_deleted", Version: 1, Data: []byte("{}")}}}); err != nil {
+			t.Fatal(err)
+		}
+		first.Stop()
+		second := inMemory(st).Open(t, a.world())
+		synctest.Wait()
+		if left, err := st.Deleted(t.Context(), 10); err != nil || len(left) > 0 {
+			t.Fatalf("not cleaned are %v, %v", left, err)
+		}
+		if _, err := second.State(t.Context(), id); !errors.Is(err, api.ErrSessionDeleted) {
+			t.Fatalf("the state is %v", err)
+		}
+		if _, err := second.Submit(t.Context(), api.Submission{Session: id, Text: "go", Options: api.TurnOptions{SubmissionID: "one"}}); !errors.Is(err, api.ErrSessionDeleted) {
+			t.Fatalf("a repeated submission gives %v", err)
 		}
 	})
 }

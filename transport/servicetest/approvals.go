@@ -244,7 +244,7 @@ var approvalTests = []test{
 		run := s.send(id, "go")
 		in := s.ends(run, api.StatusInterrupted).Interactions[0]
 		head := s.state(id).LastEvent
-		ctx, cancel := context.WithTimeout(s.Context(), 2*Lease)
+		ctx, cancel := context.WithTimeout(s.Context(), Lease/4)
 		defer cancel()
 		stream, err := s.Follow(ctx, api.FollowQuery{Session: id, After: head})
 		s.no(err)

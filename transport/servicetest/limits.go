@@ -166,7 +166,7 @@ var providerTests = []test{
 		s.open(World{})
 	}},
 	{"LI5 Retry-After is obeyed and told", func(s *stage) {
-		after := 3 * Lease
+		after := Lease / 2
 		s.open(World{Model: failing(Answer{Fail: api.CodeRateLimited, RetryAfter: after})})
 		id := s.session()
 		run := s.send(id, "go")

@@ -270,4 +270,22 @@ var recoveryTests = []test{
 			s.Fatalf("results %+v, ran %v", r, l.all())
 		}
 	}},
+	{"RE7 take-overs of a turn that waits for a person count for nothing", func(s *stage) {
+		var l ledger
+		w := World{Model: rounds(calls("act"), Answer{Text: "ok"}), Tools: []Tool{action("act", "", count1(&l))}}
+		s.open(w, asking)
+		id := s.session()
+		run := s.send(id, "go")
+		in := s.ends(run, api.StatusInterrupted).Interactions[0]
+		for range api.MaxTakeOvers + 2 {
+			s.process.Crash()
+			s.open(w, asking)
+			s.ends(run, api.StatusInterrupted)
+		}
+		s.no(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.AllowOnce}))
+		s.ends(run, api.StatusCompleted)
+		if len(l.all()) != 1 {
+			s.Fatalf("ran %v", l.all())
+		}
+	}},
 }

@@ -175,4 +175,20 @@ var unknownTests = []test{
 			s.Fatalf("ran %v", x.l.all())
 		}
 	}},
+	{"RE3 RU10 a side effect that ignores its time-out may have happened, so a person is asked", func(s *stage) {
+		release := make(chan struct{})
+		defer close(release)
+		act := action("act", "", func(context.Context, ToolCall) (string, error) { <-release; return "", nil })
+		act.Timeout = Poll
+		s.open(World{Model: then(calls("act"), Answer{Text: "ok"}), Tools: []Tool{act}})
+		id := s.session()
+		run := s.send(id, "go")
+		in := s.ends(run, api.StatusInterrupted).Interactions[0]
+		if in.Kind != api.InteractionUnknownOutcome || in.Call.Attempt != 1 {
+			s.Fatalf("asked is %+v", in)
+		}
+		s.no(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.OutcomeFailed, Reason: "it hangs"}))
+		s.ends(run, api.StatusCompleted)
+		s.say(id, "next")
+	}},
 }

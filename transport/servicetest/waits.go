@@ -87,4 +87,18 @@ var waitTests = []test{
 		s.open(World{})
 		s.ends(second, api.StatusCompleted)
 	}},
+	{"RE8 a turn whose provider is known and not configured here waits for it", func(s *stage) {
+		s.open(World{}, func(d *api.AgentDefinition) { d.DefaultModel = api.ModelRef{Provider: "anthropic", Name: "m"} })
+		id := s.session()
+		run := s.send(id, "go")
+		r := s.ends(run, api.StatusInterrupted)
+		if len(r.WaitingFor) != 1 || r.WaitingFor[0].Code != api.CodeRegistrationMissing || r.WaitingFor[0].Name != "Anthropic" {
+			s.Fatalf("the run waits for %+v", r.WaitingFor)
+		}
+		s.no(s.Cancel(s.Context(), id, ""))
+		s.ends(run, api.StatusCancelled)
+		if text := s.say(id, "go", api.TurnOptions{Model: &api.ModelRef{Provider: Provider, Name: "m"}}); text != "ok" {
+			s.Fatalf("with another model the turn says %q", text)
+		}
+	}},
 }
