@@ -53,6 +53,59 @@ var submitTests = []test{
 			s.Fatalf("%d turns were accepted", n)
 		}
 	}},
+	{"RU4 C60 of many submissions at once, each sent by several callers, each is one run", func(s *stage) {
+		s.open(World{})
+		other := s.store.Open(s.t, World{})
+		id := s.session()
+		var wg sync.WaitGroup
+		const keys, callers = 12, 4
+		runs := make([]api.RunReference, keys*callers)
+		for i := range runs {
+			wg.Go(func() {
+				key := fmt.Sprint("key ", i%keys)
+				run, err := []api.Service{s, other}[(i/keys)%2].Submit(s.Context(), api.Submission{Session: id, Text: key, Options: api.TurnOptions{SubmissionID: key, WhenBusy: api.BusyQueue}})
+				if err != nil {
+					s.Error(err)
+				}
+				runs[i] = run
+			})
+		}
+		wg.Wait()
+		for i, r := range runs {
+			if r.Run != runs[i%keys].Run {
+				s.Errorf("key %d is run %s to one caller and %s to another", i%keys, runs[i%keys].Run, r.Run)
+			}
+		}
+		s.settle("the turns ended", func() bool { return s.state(id).Activity == api.Idle })
+		if n := len(s.turns(id)); n != keys {
+			s.Fatalf("%d turns ran", n)
+		}
+	}},
+	{"RU4 of two messages that race under one key one wins and the other is a conflict", func(s *stage) {
+		s.open(World{})
+		other := s.store.Open(s.t, World{})
+		id := s.session()
+		var wg sync.WaitGroup
+		errs := make([]error, 16)
+		for i := range errs {
+			wg.Go(func() {
+				_, errs[i] = []api.Service{s, other}[i%2].Submit(s.Context(), api.Submission{Session: id, Text: fmt.Sprint(i / 8), Options: api.TurnOptions{SubmissionID: "id", WhenBusy: api.BusyQueue}})
+			})
+		}
+		wg.Wait()
+		s.settle("the turn ended", func() bool { return s.state(id).Activity == api.Idle })
+		turns := s.turns(id)
+		if len(turns) != 1 {
+			s.Fatalf("the turns are %q", turns)
+		}
+		for i, err := range errs {
+			if won := fmt.Sprint(i/8) == turns[0]; won {
+				s.no(err)
+			} else {
+				s.code(err, api.CodeSubmissionConflict)
+			}
+		}
+	}},
 	{"RU4 C60 the same submission is found again after its end, after a stop and after a crash", func(s *stage) {
 		s.open(World{})
 		id := s.session()
@@ -298,6 +351,14 @@ var inputTests = []test{
 				}
 			}
 		}
+		for name, a := range map[string]api.Answer{
+			"reason": {Decision: api.Deny, Reason: strings.Repeat("x", api.MaxGuidanceBytes+1)}, "output": {Decision: api.AllowOnce, Output: strings.Repeat("x", api.MaxToolOutputBytes+1)},
+			"by": {Decision: api.AllowOnce, By: strings.Repeat("x", api.MaxSubmissionIDBytes+1)},
+		} {
+			if err := s.Resolve(s.Context(), id, in.ID, a); api.CodeOf(err) != api.CodeInvalidRequest {
+				s.Errorf("%s of one byte too many: %v", name, err)
+			}
+		}
 		_, err := s.Submit(s.Context(), api.Submission{Session: id, Text: "a", Options: api.TurnOptions{SubmissionID: "a", IdempotencyKey: "b"}})
 		s.code(err, api.CodeInvalidRequest)
 		_, err = s.Submit(s.Context(), api.Submission{Session: id, Text: "a", Options: api.TurnOptions{WhenBusy: "later"}})
@@ -305,5 +366,7 @@ var inputTests = []test{
 		if now := s.state(id).LastEvent; now != head {
 			s.Fatalf("refusals left events %d to %d", head+1, now)
 		}
+		s.no(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.Deny, Reason: strings.Repeat("x", api.MaxGuidanceBytes), By: strings.Repeat("x", api.MaxSubmissionIDBytes)}))
+		s.ends(run, api.StatusCompleted)
 	}},
 }
