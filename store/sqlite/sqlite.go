@@ -23,8 +23,9 @@ type Config struct {
 	// Readers is how many reads can run at once. Defaults to 4.
 	Readers int
 
-	// Failpoint, unless nil, is called by the writer at "commit.begun" (the write lock is held), "commit.before"
-	// (COMMIT is next) and "commit.after", for tests that end or stop the process there.
+	// Failpoint, unless nil, is called by the writer at "commit.next" (the write lock is taken next),
+	// "commit.begun" (it is held), "commit.before" (COMMIT is next) and "commit.after", for tests that end or
+	// stop the process there.
 	Failpoint func(point string)
 
 	wrap func(rawConn) rawConn // puts faults below the writer; nil but in tests

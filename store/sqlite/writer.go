@@ -183,6 +183,7 @@ func (w *writer) commit(requests []*request) (answers []error, err error) {
 		}
 	}
 	c := w.conn
+	w.failpoint("commit.next")
 	if err := c.exec(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return nil, storeError(err)
 	}
