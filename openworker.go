@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -60,6 +61,13 @@ type host interface {
 func Open(ctx context.Context, opts Options) (*Harness, error) {
 	if opts.StateDir == "" && opts.Store == nil {
 		return nil, api.Errorf(api.CodeInvalidRequest, "Options need a StateDir, for example %q, or a Store", "./state")
+	}
+	if opts.StateDir != "" { // so that it stays the same directory, and workspaces can be compared with it
+		dir, err := filepath.Abs(opts.StateDir)
+		if err != nil {
+			return nil, api.Errorf(api.CodeInvalidRequest, "StateDir %q: %w", opts.StateDir, err)
+		}
+		opts.StateDir = dir
 	}
 	h := &Harness{}
 	if opts.Store == nil {
@@ -127,30 +135,37 @@ func (h *Harness) Agent(ctx context.Context, def AgentDefinition) (*Agent, error
 	return &Agent{harness: h, reference: ref}, nil
 }
 
-// ResumeSession finds a session by its reference, whatever its agent, and makes the agent's stored definition
-// known to this process, so that the session can go on here; it creates nothing (SE2). Tools are not stored:
-// without a Bind of those that the agent has, the session waits for them.
-//
-// Errors: foreign_store, session_not_found, session_deleted, wrong_agent.
-func (h *Harness) ResumeSession(ctx context.Context, ref SessionReference) (*Session, error) {
-	if err := h.service.ResumeSession(ctx, ref, ref.Agent); err != nil {
-		return nil, err
-	}
+// StoredAgent finds an agent by name that is in the store, registered by whatever process, and makes its
+// definition known to this one. Tools are not stored: without a [Harness.Bind] of those that the agent has,
+// its sessions wait for them. agent_not_found.
+func (h *Harness) StoredAgent(ctx context.Context, name string) (*Agent, error) {
 	agents := pages("", func(cursor string) ([]api.AgentDefinition, string, error) {
-		page, err := h.service.Agents(ctx, api.AgentQuery{Cursor: cursor})
+		page, err := h.service.Agents(ctx, api.AgentQuery{Cursor: cursor, Limit: api.MaxPage})
 		return page.Agents, page.Next, err
 	})
 	for def, err := range agents {
 		if err != nil {
 			return nil, err
 		}
-		if def.Name != ref.Agent {
+		if def.Name != name {
 			continue
 		}
-		if _, err := h.service.RegisterAgent(ctx, "", def); err != nil {
+		ref, err := h.service.RegisterAgent(ctx, "", def)
+		if err != nil {
 			return nil, err
 		}
-		break
+		return &Agent{harness: h, reference: ref}, nil
+	}
+	return nil, api.Errorf(api.CodeAgentNotFound, "no agent %q is in this store; register it with Agent", name)
+}
+
+// ResumeSession finds a session by its reference, whatever its agent, to look at it, to send and to answer;
+// nothing is created (SE2). It goes on in the processes that have its agent, which this one may be.
+//
+// Errors: foreign_store, session_not_found, session_deleted, wrong_agent.
+func (h *Harness) ResumeSession(ctx context.Context, ref SessionReference) (*Session, error) {
+	if err := h.service.ResumeSession(ctx, ref, ref.Agent); err != nil {
+		return nil, err
 	}
 	return &Session{service: h.service, reference: ref}, nil
 }

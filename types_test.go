@@ -79,7 +79,7 @@ func TestTheContractIsReachedThroughOneImport(t *testing.T) {
 	onlyForFaces := []string{
 		"AgentDefinition", "ToolDeclaration", // those with bodies are here
 		"Service", "EventStream", "Capabilities", "AgentQuery", "AgentPage", "SessionPage", "InteractionPage",
-		"EventQuery", "EventPage", "FollowQuery", "UsageQuery", "UsageRow", "Submission",
+		"EventQuery", "EventPage", "FollowQuery", "UsageQuery", "UsageRow", "Submission", "DeleteOptions",
 		"CodeInfo", "Codes", "Errorf", "AsError",
 	}
 	have := exported(t, ".")

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// Exit codes; exitCodesTopic is their documentation.
+const (
+	exitOK        = 0
+	exitFailure   = 1
+	exitUsage     = 2
+	exitLimit     = 3
+	exitWaiting   = 4
+	exitCancelled = 5
+	exitInterrupt = 130
+)
+
+// exitStatus ends the program with a code, after everything was said.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+func exitCodesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "exit-codes",
+		Short: "What the exit codes mean",
+		Long: `Exit codes:
+
+  0    done: the turn completed, or there was nothing to do
+  1    failed: the turn's status is failed, or an error was printed
+  2    the command line was wrong
+  3    the turn reached its limit; its result is what there was by then
+  4    the turn waits, for an answer or a credential; it goes on in "openworker chat --session SESSION"
+  5    the turn was cancelled
+  130  left by a second Ctrl-C while a turn was under way; the turn's state is kept
+
+Standard input that is no terminal is a list of messages, and the first turn that does not complete ends it.
+Errors go to standard error as "error: CODE: message" and what to do next; with --json as one JSON object.`,
+	}
+}
+
+// exitFor is the exit code of a turn's status.
+func exitFor(status api.RunStatus) error {
+	switch status {
+	case api.StatusCompleted:
+		return nil
+	case api.StatusLimitReached:
+		return exitStatus(exitLimit)
+	case api.StatusInterrupted:
+		return exitStatus(exitWaiting)
+	case api.StatusCancelled:
+		return exitStatus(exitCancelled)
+	}
+	return exitStatus(exitFailure)
+}

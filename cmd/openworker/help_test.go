@@ -1,0 +1,98 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ file, args string }{
+		{"openworker", "--help"},
+		{"chat", "chat --help"},
+		{"run", "run --help"},
+		{"events", "events --help"},
+		{"sessions", "sessions --help"},
+		{"demo", "demo --help"},
+		{"version", "version --help"},
+		{"exit-codes", "help exit-codes"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.file, func(t *testing.T) {
+			t.Parallel()
+			got := newPlace(t).ok("", strings.Fields(tt.args)...).out
+			path := filepath.Join("testdata", "help", tt.file+".txt")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("run the test with -update if this is meant: %s", diff)
+			}
+			if tt.file != "exit-codes" && !strings.Contains(got, "Examples:") {
+				t.Error("there is no example")
+			}
+		})
+	}
+}
+
+func TestMisuseIsToldApartFromFailure(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, args string
+		code       int
+		says       []string
+	}{
+		{"an unknown command", "frobnicate", exitUsage, []string{"error: invalid_request: unknown command \"frobnicate\"", "openworker --help"}},
+		{"an unknown flag", "chat --loud", exitUsage, []string{"unknown flag: --loud", "openworker chat --help"}},
+		{"a number that is none", "events s1 --after x", exitUsage, []string{"--after", "openworker events --help"}},
+		{"too few arguments", "run", exitUsage, []string{"received 0", "openworker run --help"}},
+		{"too many arguments", "events a b", exitUsage, []string{"received 2"}},
+		{"an agent's setting for a session that has an agent", "run --session s1 --system x hello", exitUsage, []string{"[session system]"}},
+		{"misuse in JSON", "run --json", exitUsage, []string{`{"error":{"code":"invalid_request"`, `"next":"openworker run --help`}},
+		{"a value that the flag does not take", "run --approve sometimes hello", exitFailure, []string{`--approve is "sometimes"`}},
+		{"an unknown session", "events s404", exitFailure, []string{"error: session_not_found:", "openworker sessions lists those in"}},
+		{"an unknown session to talk to", "chat --session s404", exitFailure, []string{"error: session_not_found:"}},
+		{"a failure in JSON", "events s404 --json", exitFailure, []string{`{"error":{"code":"session_not_found"`, `"retryable":false`, `"next":"openworker sessions`}},
+		{"an address that is none", "run hello", exitFailure, []string{"invalid_request: OPENAI_BASE_URL: "}},
+		{"a state directory that cannot be", "sessions --state-dir /dev/null/state", exitFailure, []string{"error: store_"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			if tt.name == "an address that is none" {
+				p.env["OPENAI_BASE_URL"] = "not an address"
+			}
+			got := p.run("", strings.Fields(tt.args)...)
+			if got.code != tt.code || got.out != "" {
+				t.Errorf("exit code %d, want %d; standard output has %q", got.code, tt.code, got.out)
+			}
+			for _, text := range tt.says {
+				if !strings.Contains(got.err, text) {
+					t.Errorf("%q does not say %q", got.err, text)
+				}
+			}
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	if got := p.ok("", "version").out; !strings.HasPrefix(got, "openworker ") || strings.Count(got, "\n") != 1 {
+		t.Errorf("%q", got)
+	}
+	if got := p.ok("", "version", "--json").out; !strings.HasPrefix(got, `{"version":"`) {
+		t.Errorf("%q", got)
+	}
+}

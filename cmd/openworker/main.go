@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Main is the program. Its fields are all that it touches besides the state directory.
+type Main struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Terminal is set when a person sits at standard input and output.
+	Terminal bool
+	// Color is set when standard output shows colours.
+	Color bool
+	// Lookup finds environment variables.
+	Lookup func(name string) (string, bool)
+	// Interrupts delivers Ctrl-C.
+	Interrupts <-chan os.Signal
+	Now        func() time.Time
+	// Self makes a command that runs this program with other arguments.
+	Self func(args ...string) (*exec.Cmd, error)
+	// ScratchDir holds the workspaces of sessions; "" is the system's cache directory.
+	ScratchDir string
+
+	stateDir string
+	json     bool
+	noColor  bool
+	began    bool // a command's own code runs: an error is no misuse of the command line
+}
+
+func main() {
+	interrupts := make(chan os.Signal, 2)
+	signal.Notify(interrupts, os.Interrupt)
+	out := term.IsTerminal(int(os.Stdout.Fd()))
+	_, plain := os.LookupEnv("NO_COLOR")
+	m := &Main{
+		Stdin:      os.Stdin,
+		Stdout:     os.Stdout,
+		Stderr:     os.Stderr,
+		Terminal:   out && term.IsTerminal(int(os.Stdin.Fd())),
+		Color:      out && !plain && os.Getenv("TERM") != "dumb",
+		Lookup:     os.LookupEnv,
+		Interrupts: interrupts,
+		Now:        time.Now,
+		Self: func(args ...string) (*exec.Cmd, error) {
+			path, err := os.Executable()
+			if err != nil {
+				return nil, err
+			}
+			return exec.Command(path, args...), nil
+		},
+	}
+	os.Exit(m.Run(context.Background(), os.Args[1:]))
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+const defaultStateDir = "./.openworker"
+
+// Run runs the program and returns its exit code.
+func (m *Main) Run(ctx context.Context, args []string) int {
+	root := m.root()
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	var status exitStatus
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &status):
+		return int(status)
+	case !m.began:
+		m.json = m.json || slices.Contains(args, "--json")
+		m.report(api.Errorf(api.CodeInvalidRequest, "%w", err), cmd.CommandPath()+" --help shows how")
+		return exitUsage
+	}
+	m.report(api.AsError(err), m.nextStep(err))
+	return exitFailure
+}
+
+func (m *Main) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "openworker",
+		Short: "Durable agents: a turn survives whatever happens to its process",
+		Long: `OpenWorker runs durable agents. A session is a journal on disk: each message, model answer and tool call is
+stored before anything depends on it, so a killed process loses nothing and repeats nothing.
+
+A model server is used when OPENAI_BASE_URL or OPENAI_API_KEY is set, else an offline one that follows simple rules.`,
+		Example: `  openworker chat                          talk, with the session kept in ./.openworker
+  openworker run "Say hello"               one turn
+  openworker events SESSION --follow       watch a session from another terminal
+  openworker demo                          kill a process inside a side effect, and see it survive`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(m.Stdin)
+	root.SetOut(m.Stdout)
+	root.SetErr(m.Stderr)
+	flags := root.PersistentFlags()
+	stateDir, ok := m.Lookup("OPENWORKER_STATE_DIR")
+	if !ok || stateDir == "" {
+		stateDir = defaultStateDir
+	}
+	flags.StringVar(&m.stateDir, "state-dir", stateDir, "directory of the sessions; also OPENWORKER_STATE_DIR")
+	flags.Lookup("state-dir").DefValue = defaultStateDir // help is the same everywhere
+	flags.BoolVar(&m.json, "json", false, "print JSON, one value a line, errors too")
+	flags.BoolVar(&m.noColor, "no-color", false, "no colours; also NO_COLOR, or a standard output that is no terminal")
+	root.AddCommand(m.chatCommand(), m.runCommand(), m.eventsCommand(), m.sessionsCommand(), m.demoCommand(),
+		m.demoWorkerCommand(), m.versionCommand(), exitCodesTopic())
+	return root
+}
+
+// begin wraps a command's code.
+func (m *Main) begin(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		m.began = true
+		return run(cmd.Context(), args)
+	}
+}
+
+// report prints an error for people, or for programs with --json.
+func (m *Main) report(err *api.Error, next string) {
+	if m.json {
+		m.printJSON(m.Stderr, struct {
+			Error     *api.Error `json:"error"`
+			Retryable bool       `json:"retryable"`
+			Next      string     `json:"next,omitempty"`
+		}{err, err.Retryable(), next})
+		return
+	}
+	fmt.Fprintf(m.Stderr, "%s\n", m.paint().red("error: "+err.Error()))
+	if next != "" {
+		fmt.Fprintf(m.Stderr, "  %s\n", next)
+	}
+}
+
+// nextStep says what to do about an error, where its own message may not know.
+func (m *Main) nextStep(err error) string {
+	switch api.CodeOf(err) {
+	case api.CodeSessionNotFound, api.CodeSessionDeleted, api.CodeForeignStore:
+		return "openworker sessions lists those in " + m.stateDir + "; --state-dir or OPENWORKER_STATE_DIR names another directory"
+	case api.CodeSessionBusy:
+		return "openworker chat --session SESSION joins the turn that is under way"
+	case api.CodeCredentialsMissing, api.CodeAuthenticationFailed:
+		return "set OPENAI_API_KEY"
+	case api.CodeUnknownProvider, api.CodeProviderUnreachable:
+		return "set OPENAI_BASE_URL to the model's server, for example http://127.0.0.1:8080/v1"
+	case api.CodeStoreBusy:
+		return "another process holds the store; try again"
+	case api.CodeStoreTooNew:
+		return "use the version of openworker that wrote " + m.stateDir + ", or a newer one"
+	}
+	return ""
+}
+
+func (m *Main) printJSON(w interface{ Write([]byte) (int, error) }, value any) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		fmt.Fprintln(m.Stderr, "error: internal:", err)
+		return
+	}
+	_, _ = w.Write(append(data, '\n')) // a reader that went away is not told so
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/openworkerai/openworker"
+)
+
+func TestNothingIsMadeOfAnEmptyInput(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, input := range []string{"", "\n \n\r\n"} {
+		if got := p.ok(input, "chat"); got.out != "" || !strings.Contains(got.err, "the offline model answers, since neither OPENAI_BASE_URL nor OPENAI_API_KEY is set") {
+			t.Errorf("%q gives %+v", input, got)
+		}
+	}
+	if got := p.ok("", "sessions"); got.out != "" {
+		t.Errorf("there is a session: %s", got.out)
+	}
+}
+
+func TestEachLineIsAMessageOfOneSession(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	got := p.ok("count to 3\n\nuse calculate with {\"expression\": \"(17+4)*3/2.0\"}\r\nwhat now", "chat")
+	want := "1, 2, 3.\ncalculate returned “31.5”\nThis is the offline model, so I can only repeat what you wrote, message 3 of this conversation: “what now”\n"
+	if got.out != want {
+		t.Errorf("answers %q, want %q", got.out, want)
+	}
+	if list := p.ok("", "sessions").out; strings.Count(list, "\n") != 1 || !strings.HasPrefix(list, got.session(t)) {
+		t.Errorf("the sessions are %q", list)
+	}
+}
+
+func TestALineLongerThanAMessageEndsTheInput(t *testing.T) {
+	t.Parallel()
+	got := newPlace(t).run("count to 2\n"+strings.Repeat("x", 300_000)+"\n", "chat")
+	if got.code != exitFailure || got.out != "1, 2.\n" || !strings.Contains(got.err, "longer than a message may be") {
+		t.Errorf("exit code %d, %q, %q", got.code, got.out, got.err)
+	}
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	first := p.ok("", "run", "count to 2")
+	if first.out != "1, 2.\n" {
+		t.Errorf("the answer is %q", first.out)
+	}
+	second := p.ok("repeat this", "run", "--session", first.session(t), "--json", "-")
+	var result openworker.Result
+	if err := json.Unmarshal([]byte(second.out), &result); err != nil {
+		t.Fatalf("%q: %v", second.out, err)
+	}
+	if result.Status != openworker.StatusCompleted || !strings.HasSuffix(result.Text, "message 2 of this conversation: “repeat this”") ||
+		result.Usage.OutputTokens == 0 || second.err != "" {
+		t.Errorf("%+v, and on standard error %q", result, second.err)
+	}
+}
+
+func TestOtherSettingsAreAnotherAgent(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	agents := map[string]bool{}
+	for _, args := range [][]string{{}, {}, {"--system", "Be brief."}, {"--approve", "ask"}, {"--no-tools"}, {"--model", "other"}} {
+		p.ok("", append([]string{"run", "hello"}, args...)...)
+	}
+	for line := range strings.Lines(p.ok("", "sessions", "--json").out) {
+		var info openworker.SessionInfo
+		if err := json.Unmarshal([]byte(line), &info); err != nil {
+			t.Fatal(err)
+		}
+		agents[info.Reference.Agent] = true
+	}
+	if len(agents) != 5 {
+		t.Errorf("six runs with five settings made the agents %v", agents)
+	}
+}
+
+// RU2, AP3: what waits is told with its exit code, and answered in another process.
+func TestATurnThatWaitsIsAnsweredLater(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	asked := p.run("use current_time\nnever sent", "chat", "--approve", "ask")
+	session := asked.session(t)
+	if asked.code != exitWaiting || asked.out != "" || !strings.Contains(asked.err, "may it call current_time {}?") ||
+		!strings.Contains(asked.err, "openworker chat --session "+session) {
+		t.Fatalf("%+v", asked)
+	}
+	if again := p.run("", "chat", "--session", session); again.code != exitWaiting {
+		t.Errorf("without an answer: exit code %d, %q", again.code, again.err)
+	}
+	if busy := p.run("", "run", "--session", session, "hello"); busy.code != exitFailure || !strings.Contains(busy.err, "session_busy") {
+		t.Errorf("another message: %+v", busy)
+	}
+	c := p.sit(nil, "chat", "--session", session)
+	c.see("waiting")
+	c.see("> use current_time\n")
+	c.see("may it call current_time {}?\n")
+	c.see("[y] yes, this once\n")
+	c.see("? ")
+	c.enter("perhaps")
+	c.see("Answer with one of the letters.\n? ")
+	c.enter("y")
+	if text := c.see("> "); !strings.Contains(text, "current_time returned “") {
+		t.Errorf("after the answer the screen has %q", text)
+	}
+	_ = c.keys.Close()
+	c.leaves(exitOK)
+}
+
+func TestADenialIsPassedOnWithItsReason(t *testing.T) {
+	t.Parallel()
+	c := newPlace(t).sit(nil, "run", "--approve", "ask", "use current_time")
+	c.see("? ")
+	c.enter("n")
+	c.see("Why not?")
+	c.see("? ")
+	c.enter("it is late")
+	c.leaves(exitOK)
+	if !strings.Contains(c.text, "deny") || !strings.Contains(c.text, "current_time did not succeed") || !strings.Contains(c.text, "it is late") {
+		t.Errorf("the screen has %q", c.text)
+	}
+}
+
+func TestWhatIsLeftOpenCanBeTakenUpInTheSameChat(t *testing.T) {
+	t.Parallel()
+	c := newPlace(t).sit(nil, "chat", "--approve", "ask")
+	c.see("> ")
+	c.enter("use current_time")
+	c.see("? ")
+	c.enter("l")
+	c.see("the turn waits for an answer")
+	c.see("> ")
+	c.enter("hello")
+	c.see("your message was not sent")
+	c.see("may it call")
+	c.see("? ")
+	c.enter("a")
+	c.see("current_time returned “")
+	c.see("> ")
+	c.enter("use current_time")
+	if text := c.see("current_time returned “"); strings.Contains(text, "may it call") {
+		t.Errorf("a grant for the session does not hold: %q", text)
+	}
+	c.see("> ")
+	_ = c.keys.Close()
+	c.leaves(exitOK)
+}
+
+func TestComingBackShowsWhereASessionStands(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	session := p.ok("", "run", "count to 4").session(t)
+	c := p.sit(nil, "chat", "--session", session)
+	c.see("session " + session + ": idle, 5 events")
+	c.see("> count to 4\n1, 2, 3, 4.\n")
+	c.see("> ")
+	_ = c.keys.Close()
+	c.leaves(exitOK)
+}
+
+func TestTheStateDirectoryIsPrivate(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.ok("", "run", "hello")
+	info, err := os.Stat(filepath.Join(p.dir, "state"))
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the state directory: %v, %v", info, err) // ST4
+	}
+}
