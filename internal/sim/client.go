@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
@@ -170,6 +171,22 @@ func (w *world) answerOne(s *session, id string) {
 			w.fail("%s is said not to exist, but it is open", id)
 		}
 	})
+}
+
+// burst lets several callers at once, at any process, press one session.
+func (w *world) burst() {
+	s := pick(w, w.order)
+	for range 4 + w.rng.IntN(12) {
+		w.after(nil, w.upTo(20*time.Millisecond), "a caller in a hurry", func() {
+			p := w.someone()
+			if p == nil {
+				return
+			}
+			sub := &submission{session: s, text: w.newID("m")}
+			w.sent = append(w.sent, sub)
+			w.submit(p, sub, engine.Message{Text: sub.text, WhenBusy: pick(w, []api.WhenBusy{"", api.BusyQueue})})
+		})
+	}
 }
 
 // delete deletes a session, rarely, and not the only one.

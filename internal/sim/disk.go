@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -74,6 +75,7 @@ func (d *disk) append(p *process, a store.Append) (store.Appended, error) {
 		w.fail("append %s of %s is taken under epoch %d; the session's is %d, held by %q, which is fenced", a.ID, p.name, a.Fence.Epoch, before.Epoch, before.Holder)
 	}
 	d.fate = memstore.Commit
+	d.note(a, result, err)
 	if w.cfg.Trace != nil {
 		w.log("append %s to %s behind %d (fate %d): %d–%d %v", a.ID, a.Session, a.Known, fate, result.First, result.Head, err)
 	}
@@ -81,9 +83,32 @@ func (d *disk) append(p *process, a store.Append) (store.Appended, error) {
 	return result, err
 }
 
+// note counts the rarer ways in which an append ends.
+func (d *disk) note(a store.Append, result store.Appended, err error) {
+	switch {
+	case err == nil && a.AnyHead && len(result.Tail) > 0:
+		d.w.saw("outcome that jumped")
+	case err == nil && result.Repeated:
+		d.w.saw("repeated append")
+	case err == nil && a.Snapshot != nil:
+		d.w.saw("snapshot")
+	case errors.Is(err, store.ErrFateUnknown):
+		d.w.saw("unknown fate")
+	case errors.Is(err, store.ErrHeadMoved):
+		d.w.saw("moved head")
+	case errors.Is(err, store.ErrFenced):
+		d.w.saw("fenced append")
+	case errors.Is(err, store.ErrClaimed):
+		d.w.saw("lost claim")
+	case errors.Is(err, store.ErrReceiptTaken):
+		d.w.saw("taken receipt")
+	}
+}
+
 // land lets appends commit whose fate was unknown.
 func (d *disk) land() {
 	if n := d.mem.Land(); n > 0 {
+		d.w.saw("late landing")
 		d.w.log("%d appends land late", n)
 	}
 	d.w.syncAll()

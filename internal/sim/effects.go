@@ -99,6 +99,7 @@ func (e *effect) runTool() {
 	p, w := e.c.p, e.c.p.w
 	live := p.leaser.Live(e.start.Process, p.boot()) || w.cfg.Plant == PlantPausedOwnerStarts
 	if no := runtime.NotStarted(e.start, live, e.cause); no != nil {
+		w.saw("body not started")
 		w.log("%s: %s may not start", p.name, e.key)
 		e.end(no)
 		return
@@ -155,20 +156,21 @@ func (e *effect) inspect() {
 
 // body is one run of a tool's body, and what it does to the world.
 type body struct {
-	w       *world
-	p       *process
-	call    string
-	attempt int
-	epoch   uint64
-	effect  string // for the trace
-	started bool
-	away    bool // it acts elsewhere: no matter what becomes of its process
-	applied bool // it took effect
-	over    bool // it will not take effect any more, if it has not
-	excused bool // somebody who may has said that it can be run again
-	output  string
-	err     error
-	onEnd   func()
+	w        *world
+	p        *process
+	call     string
+	attempt  int
+	harmless bool // it changes nothing
+	epoch    uint64
+	effect   string // for the trace
+	started  bool
+	away     bool // it acts elsewhere: no matter what becomes of its process
+	applied  bool // it took effect
+	over     bool // it will not take effect any more, if it has not
+	excused  bool // somebody who may has said that it can be run again
+	output   string
+	err      error
+	onEnd    func()
 }
 
 // begin takes effect after a while, or not, and returns some time later. The effect may take place
@@ -226,10 +228,10 @@ func (b *body) stop() {
 // thinking is how long a model or a body takes: mostly moments, sometimes longer than a lease or its own bound.
 func (w *world) thinking() time.Duration {
 	switch {
-	case w.chance(0.02):
+	case w.faulty(0.03):
 		return w.upTo(2 * toolTimeout)
-	case w.chance(0.15):
-		return w.upTo(w.lease)
+	case w.faulty(0.4):
+		return w.upTo(2 * w.lease)
 	}
 	return w.upTo(50 * time.Millisecond)
 }
@@ -237,6 +239,7 @@ func (w *world) thinking() time.Duration {
 // found is what an inspection of a call says: the truth, as far as the other side knows it.
 func (l *ledger) inspect(call string) (tool.Inspection, error) {
 	w := l.w
+	w.saw("inspection")
 	if w.faulty(0.1) {
 		return tool.Inspection{}, fmt.Errorf("no answer")
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/openworkerai/openworker/internal/engine"
 	"github.com/openworkerai/openworker/store"
@@ -18,6 +19,7 @@ func (w *world) finish() {
 		s.checkFolds()
 		s.checkRuns()
 		s.checkReceipts()
+		s.checkResults()
 		s.checkFollower()
 	}
 	w.checkSubmissions()
@@ -62,6 +64,27 @@ func (s *session) checkRuns() {
 		}
 		if _, err := s.w.disk.mem.Terminal(s.w.disk.ctx(), s.id, run); err != nil {
 			s.w.fail("run %s of session %s has no terminal record: %v", run, s.id, err)
+		}
+	}
+}
+
+// checkResults holds what a model was told of an action against what the world has seen of it.
+func (s *session) checkResults() {
+	for _, f := range s.facts {
+		e, ok := f.Event.(engine.ToolFinished)
+		if !ok {
+			continue
+		}
+		for _, b := range s.w.ledger.bodies[e.CallID] {
+			if b.harmless {
+				continue
+			}
+			if strings.Contains(e.Output, "It did not run.") {
+				s.w.fail("session %s: event %d says of %s: %q, but attempt %d has run", s.id, f.Number, e.CallID, e.Output, b.attempt)
+			}
+			if strings.Contains(e.Output, "was not run again") && b.applied && !b.excused {
+				s.w.fail("session %s: event %d says of %s: %q, but attempt %d has taken effect", s.id, f.Number, e.CallID, e.Output, b.attempt)
+			}
 		}
 	}
 }

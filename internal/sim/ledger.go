@@ -50,9 +50,9 @@ func (l *ledger) ask(c *cell, s runtime.Start, req model.Request) {
 func (l *ledger) run(p *process, s runtime.Start, name string, kind toolKind) *body {
 	w, e := l.w, s.Effect
 	truth := w.sessions[s.State.Session]
-	b := &body{w: w, p: p, call: e.CallID, attempt: e.Attempt, epoch: s.Epoch, effect: name + " " + e.CallID}
+	b := &body{w: w, p: p, call: e.CallID, attempt: e.Attempt, epoch: s.Epoch, effect: name + " " + e.CallID, harmless: kind.effect == api.ReadOnly}
 	if kind.effect == api.SideEffect && !truth.deleted {
-		w.result.Bodies++
+		w.saw("side effect")
 		w.log("%s: the body of %s runs, attempt %d, epoch %d", p.name, b.effect, b.attempt, b.epoch)
 		if !truth.intents[askKey(e.CallID, 0, e.Attempt, s.Epoch)] {
 			w.fail("%s runs %s attempt %d before its intent is durable", p.name, b.effect, e.Attempt)

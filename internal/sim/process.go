@@ -95,11 +95,13 @@ func (p *process) leaseIn(in runtime.LeaseInput) {
 		case runtime.Renew:
 			p.askLease("renew", act.ID, func() error { return w.disk.renew(act.ID, act.Until) })
 		case runtime.Expire:
+			w.saw("expired lease")
 			w.log("%s: its lease was not renewed in time", p.name)
 			for _, c := range p.owned() {
 				c.stopAll(runtime.ErrExpired)
 			}
 		case runtime.Lost:
+			w.saw("fenced process")
 			w.log("%s: it was fenced", p.name)
 			for _, c := range p.owned() {
 				c.deliver(runtime.LeaseLost{})
@@ -237,7 +239,14 @@ func (w *world) crash() {
 	if len(all) == 0 {
 		return
 	}
-	w.kill(pick(w, all))
+	p := pick(w, all)
+	for _, other := range all { // rather one that is in the middle of something
+		if p.busy() || w.chance(0.5) {
+			break
+		}
+		p = other
+	}
+	w.kill(p)
 	if len(w.live()) == 0 || w.chance(0.6) {
 		w.newProcess()
 	}
@@ -245,7 +254,7 @@ func (w *world) crash() {
 
 func (w *world) kill(p *process) {
 	w.log("%s crashes", p.name)
-	w.result.Crashes++
+	w.saw("crash")
 	for _, t := range w.tasks {
 		if t.p == p && t.outlives && w.chance(0.5) {
 			t.p = nil
@@ -356,6 +365,7 @@ func (w *world) closeOne() {
 				_ = w.disk.mem.Unregister(w.disk.ctx(), id)
 			}
 			return func() {
+				w.saw("closed process")
 				w.log("%s is closed", p.name)
 				p.dead = true
 				w.ledger.died(p)

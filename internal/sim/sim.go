@@ -21,11 +21,8 @@ type Config struct {
 type Result struct {
 	Violation string // the first broken guarantee, "" if none
 	Steps     int    // tasks that ran
-	Events    int    // events in all journals
-	Turns     int    // turns that ended
-	Bodies    int    // bodies of side effects that ran
-	Crashes   int
-	TakeOvers int
+	// Seen counts what happened: events by kind, and what the world did.
+	Seen map[string]int
 }
 
 // violation is what a broken guarantee panics with, so that the history ends where it happened.
@@ -37,6 +34,7 @@ func (s *Stage) Run(cfg Config) (result Result) {
 	w.disk = &disk{w: w, bare: map[string]bool{}, fenced: map[string]bool{}}
 	w.disk.mem = memstore.New(memstore.Config{Fault: w.disk.fault})
 	w.ledger = newLedger(w)
+	w.result.Seen = map[string]int{}
 	defer func() {
 		result = w.result
 		result.Steps = w.steps
@@ -62,7 +60,6 @@ func (s *Stage) Run(cfg Config) (result Result) {
 const (
 	maxCalmSteps = 30_000
 	maxCalmTime  = time.Hour
-	idleTime     = 20 * time.Second
 )
 
 // setUp makes processes and sessions.
@@ -70,7 +67,7 @@ func (w *world) setUp() {
 	w.lease = pick(w, []time.Duration{time.Second, 4 * time.Second, 8 * time.Second})
 	w.poll = pick(w, []time.Duration{200 * time.Millisecond, time.Second})
 	w.fragile = pick(w, []float64{0, 0.02, 0.08})
-	w.crowd = pick(w, []float64{0.2, 0.3, 0.3, 0.7})
+	w.crowd = pick(w, []float64{0.04, 0.1, 0.2, 0.5})
 	w.slow = pick(w, []float64{0.01, 0.05, 0.2})
 	for n := range 1 + w.rng.IntN(3) {
 		w.newSession(fmt.Sprintf("s%d", n+1))
@@ -82,7 +79,7 @@ func (w *world) setUp() {
 
 // chaos is the part in which everything goes wrong.
 func (w *world) chaos() {
-	rounds := 60 + w.rng.IntN(300)
+	rounds := 100 + w.rng.IntN(1200)
 	for range rounds {
 		if w.chance(w.crowd) {
 			w.disturb()
@@ -100,11 +97,13 @@ func (w *world) disturb() {
 		w.send()
 	case n < 36:
 		w.cancel()
-	case n < 56:
+	case n < 50:
 		w.answer()
-	case n < 57:
+	case n < 51:
 		w.delete()
-	case n < 64:
+	case n < 54:
+		w.burst()
+	case n < 60:
 		w.crash()
 	case n < 72:
 		w.pause()
@@ -229,12 +228,13 @@ func (w *world) catchUp() {
 func (w *world) stayIdle() {
 	w.catchUp()
 	actors, appends := w.actorSteps, w.disk.appends
-	for until := w.now + idleTime; w.now < until; {
+	idle := w.lease + 3*w.poll
+	for until := w.now + idle; w.now < until; {
 		if !w.step() {
 			break
 		}
 	}
 	if w.actorSteps != actors || w.disk.appends != appends {
-		w.fail("idle sessions took %d steps and %d appends in %v", w.actorSteps-actors, w.disk.appends-appends, idleTime)
+		w.fail("idle sessions took %d steps and %d appends in %v", w.actorSteps-actors, w.disk.appends-appends, idle)
 	}
 }

@@ -2,7 +2,9 @@ package sim_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -48,7 +50,7 @@ func TestSim(t *testing.T) {
 	if !many {
 		seeds = 500
 	}
-	var sum sim.Result
+	seen, steps := map[string]int{}, 0
 	failed := 0
 	began := time.Now()
 	told := began
@@ -61,14 +63,34 @@ func TestSim(t *testing.T) {
 				seeds = seed
 			}
 		}
-		sum.Steps, sum.Events, sum.Turns, sum.Bodies = sum.Steps+r.Steps, sum.Events+r.Events, sum.Turns+r.Turns, sum.Bodies+r.Bodies
-		sum.Crashes, sum.TakeOvers = sum.Crashes+r.Crashes, sum.TakeOvers+r.TakeOvers
+		steps += r.Steps
+		for what, n := range r.Seen {
+			seen[what] += n
+		}
 		if many && time.Since(told) > 5*time.Second {
 			told = time.Now()
 			fmt.Printf("%d of %d seeds, %d failed, %.0f a second\n", seed, seeds, failed, float64(seed)/time.Since(began).Seconds())
 		}
 	}
-	took := time.Since(began)
-	fmt.Printf("sim: %d passed, %d failed, %.0f seeds a second; %d steps, %d events, %d turns, %d side effects, %d crashes, %d take-overs\n",
-		int(seeds)-failed, failed, float64(seeds)/took.Seconds(), sum.Steps, sum.Events, sum.Turns, sum.Bodies, sum.Crashes, sum.TakeOvers)
+	fmt.Printf("sim: %d passed, %d failed, %.0f seeds a second, %d steps\n", int(seeds)-failed, failed, float64(seeds)/time.Since(began).Seconds(), steps)
+	for _, what := range slices.Sorted(maps.Keys(seen)) {
+		t.Logf("%9d %s", seen[what], what)
+	}
+	if seeds < 300 || failed > 0 {
+		return
+	}
+	for _, what := range mustSee {
+		if seen[what] == 0 {
+			t.Errorf("no history of %d had this: %s", seeds, what)
+		}
+	}
+}
+
+// mustSee is what some history must meet, or the simulation has become blind to it.
+var mustSee = []string{
+	"turn_accepted", "turn_started", "cancel_requested", "turn_ended", "model_started", "model_failed", "model_finished",
+	"tool_started", "tool_finished", "tool_lost", "tool_inspected", "tool_late", "interaction_required", "interaction_resolved",
+	"taken_over", "session_deleted", "inspected as not_started", "inspected as running", "inspected as unknown",
+	"side effect", "body not started", "crash", "closed process", "expired lease", "fenced process", "snapshot",
+	"unknown fate", "late landing", "repeated append", "moved head", "fenced append", "lost claim", "taken receipt", "outcome that jumped",
 }

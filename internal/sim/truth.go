@@ -78,6 +78,7 @@ func (s *session) sync() {
 	records, err := w.disk.mem.Records(w.disk.ctx(), store.RecordQuery{Session: s.id, After: s.state.Head})
 	if errors.Is(err, store.ErrDeleted) {
 		s.deleted = true
+		w.saw("session_deleted")
 		w.log("session %s is deleted", s.id)
 		return
 	}
@@ -104,8 +105,11 @@ func (s *session) sync() {
 		s.state = after
 		s.facts = append(s.facts, f)
 		s.transcript.Apply(f)
+		if n := len(s.facts); n > 1 && f.Time.Before(s.facts[n-2].Time) && !w.disk.bare[r.Append] { // a jump may land behind a clock that is ahead
+			w.fail("session %s: event %d is of %v, before the one before it", s.id, f.Number, f.Time)
+		}
 		s.check(f)
-		w.result.Events++
+		w.saw(r.Kind)
 	}
 	s.checkRow(records[len(records)-1])
 }
@@ -133,7 +137,6 @@ func (s *session) check(f engine.Fact) {
 			w.fail("session %s: run %s ended twice", s.id, e.Run)
 		}
 		s.ended[e.Run] = true
-		w.result.Turns++
 		day := f.Time.UTC().Format(time.DateOnly)
 		u := s.usage[day]
 		u.Turns++
@@ -173,8 +176,8 @@ func (s *session) check(f engine.Fact) {
 		if e.Decision == api.OutcomeRetry {
 			w.ledger.allow(s.about[e.ID])
 		}
-	case engine.TakenOver:
-		w.result.TakeOvers++
+	case engine.ToolInspected:
+		w.saw("inspected as " + e.Answer)
 	}
 	if t := s.state.Turn; t != nil {
 		if l := t.Limits; t.Calls > l.Calls || l.Output > 0 && t.Output > l.Output {

@@ -127,6 +127,9 @@ func (w *world) log(format string, args ...any) {
 	}
 }
 
+// saw counts something that happened.
+func (w *world) saw(what string) { w.result.Seen[what]++ }
+
 // fail ends the history: a guarantee is broken.
 func (w *world) fail(format string, args ...any) {
 	v := violation(fmt.Sprintf(format, args...))
