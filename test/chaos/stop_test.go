@@ -15,7 +15,7 @@ import (
 	"github.com/openworkerai/openworker/test/chaos"
 )
 
-// stopAt makes a victim stop at a point and waits until do has brought it there.
+// stopAt makes a victim stop at a point, which counts from now, and waits until do has brought it there.
 func (p *process) stopAt(t *testing.T, at string, do func()) {
 	t.Helper()
 	if _, err := p.do(chaos.Command{Op: "stop", Text: at}); err != nil {
@@ -58,8 +58,11 @@ func TestAnOwnerStoppedBeyondItsLeaseIsTakenOver(t *testing.T) {
 			owner := first.victim()
 			second.victim()
 			id := first.create("s")
-			var run api.RunReference
-			owner.stopAt(t, tt.at, func() { run = first.submit(id, "1", tt.text, "") })
+			// The message is acknowledged before the model answers.
+			gate := make(chan struct{})
+			first.model.hold(gate)
+			run := first.submit(id, "1", tt.text, "")
+			owner.stopAt(t, tt.at, func() { close(gate) })
 			if got := len(first.ledger()); got != tt.did {
 				t.Fatalf("%d effects before the stop, want %d", got, tt.did)
 			}

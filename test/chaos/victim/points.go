@@ -15,6 +15,11 @@ type points struct {
 	seen       map[string]int
 	kill, stop point
 	trace      *os.File
+
+	// A stop outside a commit must not hit one that runs beside it: then the write lock would stay held.
+	commits    sync.Cond // on mu
+	committing bool
+	stopping   bool
 }
 
 type point struct {
@@ -25,6 +30,7 @@ type point struct {
 
 func newPoints(s settings) (p *points, err error) {
 	p = &points{seen: map[string]int{}}
+	p.commits.L = &p.mu
 	if p.kill, err = parsePoint(s.kill); err != nil {
 		return nil, err
 	}
@@ -69,17 +75,46 @@ func (p *points) reach(name string) {
 	if p.trace != nil {
 		_, _ = fmt.Fprintf(p.trace, "%s#%d\n", name, n) // a short list of points fails the test
 	}
+	p.betweenCommits(name)
 	stop := p.stop
+	stops := stop.name == name && stop.n == n
+	if stops && !strings.HasPrefix(name, "commit.") {
+		p.stopping = true
+		for p.committing {
+			p.commits.Wait()
+		}
+	}
 	p.mu.Unlock()
 	switch {
 	case p.kill.name == name && p.kill.n == n && p.kill.delay > 0:
 		time.AfterFunc(p.kill.delay, die)
 	case p.kill.name == name && p.kill.n == n:
 		die()
-	case stop.name == name && stop.n == n:
+	case stops:
 		if err := stopSelf(); err != nil {
 			panic(err)
 		}
+		p.mu.Lock()
+		p.stopping = false
+		p.commits.Broadcast()
+		p.mu.Unlock()
+	}
+}
+
+// betweenCommits follows the writer's commits, of which one runs at a time, and keeps the next one from
+// beginning while the process is about to stop. p.mu is held.
+func (p *points) betweenCommits(name string) {
+	switch name {
+	case "commit.next":
+		p.committing = false // the one before has failed
+		p.commits.Broadcast()
+		for p.stopping {
+			p.commits.Wait()
+		}
+		p.committing = true
+	case "commit.after":
+		p.committing = false
+		p.commits.Broadcast()
 	}
 }
 
