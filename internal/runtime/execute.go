@@ -93,9 +93,10 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 	}
 	done := make(chan result, 1)
 	go func() {
-		output, err := Protect(func() (string, error) { return body.Run(bodyCtx, call) })
+		res := result{err: &panicError{"it ended its goroutine"}} // runtime.Goexit lets nothing run but what is deferred
+		defer func() { done <- res }()
+		res.output, res.err = Protect(func() (string, error) { return body.Run(bodyCtx, call) })
 		r.failpoint("tool.after")
-		done <- result{output, err}
 	}()
 	end := func(res result) engine.Command {
 		how := ToolEnd{Output: res.output, Err: res.err, Cause: context.Cause(ctx)}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,7 +18,7 @@ var toolTests = []test{
 	{"RU10 RU8 what a tool does wrong is its result, and the turn goes on", func(s *stage) {
 		release := make(chan struct{})
 		defer close(release)
-		w := World{Model: rounds(calls("fails", "panics", "slow", "stubborn", "huge", "garbled", "empty"), Answer{Text: "ok"}), Tools: []Tool{
+		w := World{Model: rounds(calls("fails", "panics", "slow", "stubborn", "huge", "garbled", "empty", "exits"), Answer{Text: "ok"}), Tools: []Tool{
 			action("fails", "", func(context.Context, ToolCall) (string, error) { return "half", errors.New("no such file") }),
 			action("panics", "", func(context.Context, ToolCall) (string, error) { panic("boom") }),
 			action("slow", "", func(ctx context.Context, _ ToolCall) (string, error) { <-ctx.Done(); return "", ctx.Err() }),
@@ -27,6 +28,7 @@ var toolTests = []test{
 			}),
 			action("garbled", "", func(context.Context, ToolCall) (string, error) { return "a\xff\xfe\x00b", nil }),
 			action("empty", "", nothing),
+			action("exits", "", func(context.Context, ToolCall) (string, error) { runtime.Goexit(); return "", nil }),
 		}}
 		for i := range w.Tools {
 			w.Tools[i].Timeout = Grace / 2
@@ -35,13 +37,13 @@ var toolTests = []test{
 		id := s.session()
 		s.say(id, "go")
 		got := s.results(id)
-		if len(got) != 7 {
+		if len(got) != len(w.Tools) {
 			s.Fatalf("results are %+v", got)
 		}
 		for i, want := range []struct {
 			code api.Code
 			text string
-		}{{api.CodeToolFailed, "no such file"}, {api.CodeToolPanicked, "boom"}, {api.CodeToolTimeout, "stopped after"}, {api.CodeToolTimeout, "did not finish"}, {"", "[cut: the output had"}, {"", "a\uFFFD"}, {"", ""}} {
+		}{{api.CodeToolFailed, "no such file"}, {api.CodeToolPanicked, "boom"}, {api.CodeToolTimeout, "stopped after"}, {api.CodeToolTimeout, "did not finish"}, {"", "[cut: the output had"}, {"", "a\uFFFD"}, {"", ""}, {api.CodeToolPanicked, "ended its goroutine"}} {
 			if got[i].Code != want.code || !strings.Contains(got[i].Output, want.text) || !utf8.ValidString(got[i].Output) || len(got[i].Output) > api.MaxToolOutputBytes {
 				s.Errorf("%s ended as %s %.200q (%d bytes)", w.Tools[i].Name, got[i].Code, got[i].Output, len(got[i].Output))
 			}
