@@ -158,6 +158,10 @@ func (a *Actor) Step(now time.Time, in Input) []Action {
 		}
 	case LeaseLost:
 		a.lose()
+	case Late:
+		if a.gone == nil {
+			a.queue = append(a.queue, &input{cmd: in.Outcome, late: true})
+		}
 	case Withdraw:
 		a.withdraw(in.Waiter)
 	case Tick:

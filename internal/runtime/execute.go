@@ -119,7 +119,14 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 	case res := <-done:
 		return end(res)
 	case <-grace.C:
-		return ToolOutcome(s, ToolEnd{Cause: context.Cause(ctx), TimedOut: timeout, Abandoned: true})
+		cause := context.Cause(ctx)
+		go func() { // what it says in the end beats what anybody thinks of it until then
+			res := <-done
+			if late, ok := ToolOutcome(s, ToolEnd{Output: res.output, Err: res.err, Cause: cause, TimedOut: timeout}).(engine.ToolOutcome); ok {
+				r.tell(s.State.Session, Late{Outcome: late})
+			}
+		}()
+		return ToolOutcome(s, ToolEnd{Cause: cause, TimedOut: timeout, Abandoned: true})
 	}
 }
 

@@ -60,6 +60,9 @@ type Wake struct{}
 // LeaseLost says that the process was fenced.
 type LeaseLost struct{}
 
+// Late brings the outcome of a body that was not waited for any more: a fact all the same.
+type Late struct{ Outcome engine.ToolOutcome }
+
 // Withdraw takes a Submit back if it is not on its way to the store; its Reply comes in any case.
 type Withdraw struct{ Waiter uint64 }
 
@@ -75,6 +78,7 @@ func (TranscriptRead) input() {}
 func (Moved) input()          {}
 func (Wake) input()           {}
 func (LeaseLost) input()      {}
+func (Late) input()           {}
 func (Withdraw) input()       {}
 func (Tick) input()           {}
 

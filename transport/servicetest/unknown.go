@@ -191,4 +191,20 @@ var unknownTests = []test{
 		s.ends(run, api.StatusCompleted)
 		s.say(id, "next")
 	}},
+	{"RE3 a side effect that reports after its time-out and its grace settles the question itself", func(s *stage) {
+		release := make(chan struct{})
+		act := action("act", "", func(context.Context, ToolCall) (string, error) { <-release; return "sent at last", nil })
+		act.Timeout = Poll
+		s.open(World{Model: then(calls("act"), Answer{Text: "ok"}), Tools: []Tool{act}})
+		id := s.session()
+		run := s.send(id, "go")
+		in := s.ends(run, api.StatusInterrupted).Interactions[0]
+		close(release)
+		s.settle("the turn went on", func() bool { return s.state(id).Activity == api.Idle })
+		s.ends(run, api.StatusCompleted)
+		if r := s.results(id)[0]; r.Output != "sent at last" || r.Code != "" {
+			s.Fatalf("the result is %+v", r)
+		}
+		s.code(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.OutcomeRetry}), api.CodeAlreadyResolved)
+	}},
 }
