@@ -11,8 +11,9 @@ import (
 )
 
 // A process that died is replaced at once: its lock is free, so nobody waits for its lease to end. The time
-// is that from the beginning of Open in the new process to its model request's coming in. Nothing else of
-// this package runs meanwhile.
+// is that from the beginning of Open in the new process to its model request's coming in. A machine that does
+// other things besides only adds to it, so the bound is for the quickest; a wait for a lease or for the next look
+// for work would be in all of them.
 func TestAfterAKillTheNextModelRequestComesAtOnce(t *testing.T) {
 	const tries, bound = 20, 50 * time.Millisecond
 	var took []time.Duration
@@ -36,10 +37,13 @@ func TestAfterAKillTheNextModelRequestComesAtOnce(t *testing.T) {
 	}
 	slices.Sort(took)
 	t.Logf("from Open to the next model request, %d tries: %v", tries, took)
-	if median := took[tries/2]; median > bound {
-		t.Errorf("the median of %d restarts is %s, more than %s", tries, median, bound)
+	if quickest := took[0]; quickest > bound {
+		t.Errorf("the quickest of %d restarts took %s, more than %s", tries, quickest, bound)
 	}
-	if worst := took[tries-1]; worst > time.Second {
-		t.Errorf("the slowest of %d restarts took %s: it waited for something", tries, worst)
+	if median := took[tries/2]; median > 10*bound {
+		t.Errorf("the median of %d restarts is %s: it waited for the next look for work", tries, median)
+	}
+	if worst := took[tries-1]; worst > 4*time.Second {
+		t.Errorf("the slowest of %d restarts took %s: it waited for half a lease", tries, worst)
 	}
 }
