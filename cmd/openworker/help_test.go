@@ -17,6 +17,7 @@ func TestHelp(t *testing.T) {
 		{"run", "run --help"},
 		{"events", "events --help"},
 		{"sessions", "sessions --help"},
+		{"backup", "backup --help"},
 		{"demo", "demo --help"},
 		{"version", "version --help"},
 		{"exit-codes", "help exit-codes"},

@@ -64,7 +64,7 @@ A model server is used when OPENAI_BASE_URL or OPENAI_API_KEY is set, else an of
 	flags.Lookup("state-dir").DefValue = defaultStateDir // help is the same everywhere
 	flags.BoolVar(&m.json, "json", false, "print JSON, one value a line, errors too")
 	flags.BoolVar(&m.noColor, "no-color", false, "no colours; also NO_COLOR, or a standard output that is no terminal")
-	root.AddCommand(m.chatCommand(), m.runCommand(), m.eventsCommand(), m.sessionsCommand(), m.demoCommand(),
+	root.AddCommand(m.chatCommand(), m.runCommand(), m.eventsCommand(), m.sessionsCommand(), m.backupCommand(), m.demoCommand(),
 		m.demoWorkerCommand(), m.versionCommand(), exitCodesTopic())
 	return root
 }
