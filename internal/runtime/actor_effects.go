@@ -64,7 +64,7 @@ func (a *Actor) start() {
 			}
 		case !e.Started || e.Epoch != epoch:
 			continue
-		case !a.durable(e) && !(e.Early && a.sure()):
+		case !a.durable(e) && !(e.Early && a.sure() && a.env.Live(process)):
 			continue
 		}
 		if !a.transcript.ready() {

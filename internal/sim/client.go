@@ -120,6 +120,9 @@ func (w *world) cancel() {
 		return
 	}
 	s := pick(w, w.order)
+	if _, id := w.sideEffect(true); id != "" && w.chance(0.5) {
+		s = w.sessions[id]
+	}
 	run := ""
 	if len(s.runs) > 0 && w.chance(0.6) {
 		run = s.runs[max(0, len(s.runs)-1-w.rng.IntN(2))]

@@ -32,7 +32,7 @@ func (d *disk) fault(store.Append) memstore.Fate { return d.fate }
 
 // outage makes the store refuse writes for a while, as a full file system does.
 func (d *disk) outage() {
-	d.down = d.w.now + d.w.upTo(2*d.w.lease)
+	d.down = d.w.now + d.w.upTo(pick(d.w, []time.Duration{d.w.lease / 4, d.w.lease / 2, 2 * d.w.lease}))
 	d.w.log("the store is full until %v", d.down)
 }
 

@@ -230,8 +230,10 @@ func (w *world) thinking() time.Duration {
 	switch {
 	case w.faulty(0.03):
 		return w.upTo(2 * toolTimeout)
-	case w.faulty(0.4):
-		return w.upTo(2 * w.lease)
+	case w.faulty(0.3):
+		return w.upTo(w.lease)
+	case w.faulty(0.5):
+		return w.upTo(500 * time.Millisecond)
 	}
 	return w.upTo(50 * time.Millisecond)
 }

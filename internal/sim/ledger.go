@@ -34,12 +34,12 @@ func answerKey(run string, call int, sent uint64) string {
 
 // ask enters a request to a model. Whoever holds the session never asks again for an answer that is
 // recorded (RE2). Two processes that take the same message at the same moment may both ask, and one of the
-// answers is dropped with the claim that was not granted.
+// answers is dropped with the claim that was not granted; so may an owner that has not learnt yet that it is none.
 func (l *ledger) ask(c *cell, s runtime.Start, req model.Request) {
 	e := s.Effect
 	truth := l.w.sessions[s.State.Session]
 	sent := conversation(req.Items, s.Addendum)
-	if c.owns && truth.answered[answerKey(e.Run, e.Call, sent)] {
+	if c.owns && s.Epoch == truth.row.Epoch && truth.answered[answerKey(e.Run, e.Call, sent)] {
 		l.w.fail("%s asks for %s again, whose answer is recorded", c.p.name, e.Key())
 	}
 	key := askKey(e.Run, e.Call, e.Attempt, s.Epoch)
@@ -53,6 +53,9 @@ func (l *ledger) run(p *process, s runtime.Start, name string, kind toolKind) *b
 	b := &body{w: w, p: p, call: e.CallID, attempt: e.Attempt, epoch: s.Epoch, effect: name + " " + e.CallID, harmless: kind.effect == api.ReadOnly}
 	if kind.effect == api.SideEffect && !truth.deleted {
 		w.saw("side effect")
+		if !w.calm {
+			w.saw("side effect while things go wrong")
+		}
 		w.log("%s: the body of %s runs, attempt %d, epoch %d", p.name, b.effect, b.attempt, b.epoch)
 		if !truth.intents[askKey(e.CallID, 0, e.Attempt, s.Epoch)] {
 			w.fail("%s runs %s attempt %d before its intent is durable", p.name, b.effect, e.Attempt)

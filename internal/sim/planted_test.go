@@ -3,6 +3,8 @@ package sim_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/openworkerai/openworker/internal/sim"
 )
 
@@ -22,5 +24,21 @@ func TestPlanted(t *testing.T) {
 			}
 			t.Fatalf("%s: not caught by %d seeds", plant, most)
 		})
+	}
+}
+
+// A seed that failed is of use only if it fails again in the same way.
+func TestASeedPlaysTheSameHistoryAgain(t *testing.T) {
+	t.Parallel()
+	s := stage(t)
+	for seed := uint64(1); seed <= 30; seed++ {
+		play := func() []string {
+			var lines []string
+			s.Run(sim.Config{Seed: seed, Trace: func(line string) { lines = append(lines, line) }})
+			return lines
+		}
+		if diff := cmp.Diff(play(), play()); diff != "" {
+			t.Fatalf("seed %d (-first +second):\n%s", seed, diff)
+		}
 	}
 }

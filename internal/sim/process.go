@@ -47,7 +47,7 @@ func (w *world) newProcess() {
 
 func (w *world) startProcess() {
 	p := &process{w: w, name: fmt.Sprintf("p%d", len(w.procs)+1), cells: map[string]*cell{}, waiters: map[uint64]func(runtime.Reply){}, hub: runtime.NewHub(),
-		poor: w.faulty(0.15), old: w.chance(0.3), skew: w.upTo(w.lease / 8), every: pick(w, []uint64{1, 4, 16, 1000})}
+		poor: w.faulty(0.1), old: w.chance(0.3), skew: w.upTo(w.lease / 8), every: pick(w, []uint64{1, 4, 16, 1000})}
 	p.leaser = runtime.NewLeaser(store.Process{Host: p.name}, w.lease, func() string {
 		id := w.newID(p.name + "-")
 		p.registered = append(p.registered, id)
@@ -240,11 +240,10 @@ func (w *world) crash() {
 		return
 	}
 	p := pick(w, all)
-	for _, other := range all { // rather one that is in the middle of something
-		if p.busy() || w.chance(0.5) {
-			break
-		}
+	if other, _ := w.sideEffect(w.chance(0.8)); other != nil {
 		p = other
+	} else if w.chance(0.7) {
+		return // rather in the middle of something
 	}
 	w.kill(p)
 	if len(w.live()) == 0 || w.chance(0.6) {
@@ -276,38 +275,39 @@ func (w *world) pause() {
 	if p == nil {
 		return
 	}
-	if other := w.aboutToAct(); other != nil && w.chance(0.5) {
+	if other, _ := w.sideEffect(w.chance(0.3)); other != nil {
 		p = other
+	} else if w.chance(0.7) {
+		return
 	}
-	p.paused = w.now + w.upTo(pick(w, []time.Duration{w.lease / 4, w.lease, 2 * w.lease, 5 * w.lease}))
+	p.paused = w.now + w.upTo(pick(w, []time.Duration{w.lease / 8, w.lease / 2, 2 * w.lease, 4 * w.lease}))
 	w.log("%s is stopped until %v", p.name, p.paused)
 }
 
-// aboutToAct finds a process between a side effect's intent and its body.
-func (w *world) aboutToAct() *process {
+// sideEffect finds a process, and the session, in which the body of a side effect runs (begun), or between its
+// intent and its body.
+func (w *world) sideEffect(begun bool) (*process, string) {
 	for _, p := range w.procs {
 		if p.dead || p.closing || p.paused > w.now {
 			continue
 		}
 		for _, c := range p.order {
 			for _, e := range c.order {
-				if !e.begun && e.start.Effect.Kind == engine.ToolEffect && !e.start.Effect.Repeatable {
-					return p
+				if e.begun == begun && e.start.Effect.Kind == engine.ToolEffect && !e.start.Effect.Repeatable {
+					return p, c.session
 				}
 			}
 		}
 	}
-	return nil
+	return nil, ""
 }
 
 // change takes or gives a process what it needs to run sessions.
 func (w *world) change() {
 	if p := w.someone(); p != nil {
-		p.lacks = !p.lacks
-		w.log("%s lacks: %t", p.name, p.lacks)
-		if !p.lacks {
-			p.kick()
-		}
+		p.lacks = true
+		w.log("%s lacks something", p.name)
+		w.after(p, w.upTo(w.lease), "it is back", p.learn)
 	}
 }
 

@@ -51,7 +51,7 @@ func (w *world) think(req model.Request) (model.Response, error) {
 
 // toolCall is a call as models make them: mostly sound.
 func (w *world) toolCall() model.ResponseItem {
-	call := model.ResponseItem{Kind: model.ToolCallItem, ProviderCallID: "call_0", Name: pick(w, []string{"app__pay", "app__pay", "app__mail", "app__put", "app__look"}),
+	call := model.ResponseItem{Kind: model.ToolCallItem, ProviderCallID: "call_0", Name: pick(w, []string{"app__pay", "app__pay", "app__pay", "app__mail", "app__put", "app__look"}),
 		Arguments: fmt.Sprintf(`{"n":%d}`, w.rng.IntN(100))}
 	switch w.rng.IntN(20) {
 	case 0:

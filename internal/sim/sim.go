@@ -67,8 +67,8 @@ func (w *world) setUp() {
 	w.lease = pick(w, []time.Duration{time.Second, 4 * time.Second, 8 * time.Second})
 	w.poll = pick(w, []time.Duration{200 * time.Millisecond, time.Second})
 	w.fragile = pick(w, []float64{0, 0.02, 0.08})
-	w.crowd = pick(w, []float64{0.04, 0.1, 0.2, 0.5})
-	w.slow = pick(w, []float64{0.01, 0.05, 0.2})
+	w.crowd = pick(w, []float64{0.03, 0.06, 0.1, 0.2})
+	w.slow = pick(w, []float64{0.002, 0.01, 0.05})
 	for n := range 1 + w.rng.IntN(3) {
 		w.newSession(fmt.Sprintf("s%d", n+1))
 	}
@@ -79,12 +79,12 @@ func (w *world) setUp() {
 
 // chaos is the part in which everything goes wrong.
 func (w *world) chaos() {
-	rounds := 100 + w.rng.IntN(1200)
+	rounds := 200 + w.rng.IntN(1300)
 	for range rounds {
 		if w.chance(w.crowd) {
 			w.disturb()
 		}
-		if !w.step() || w.chance(0.02) {
+		if !w.step() || w.chance(0.005) {
 			w.now += w.upTo(2 * time.Second)
 		}
 	}
@@ -93,31 +93,31 @@ func (w *world) chaos() {
 // disturb does one thing that a process, a machine or a user may do at any time.
 func (w *world) disturb() {
 	switch n := w.rng.IntN(100); {
-	case n < 30:
+	case n < 22:
 		w.send()
-	case n < 36:
+	case n < 30:
 		w.cancel()
-	case n < 50:
+	case n < 52:
 		w.answer()
-	case n < 51:
+	case n < 53:
 		w.delete()
-	case n < 54:
+	case n < 56:
 		w.burst()
-	case n < 60:
+	case n < 66:
 		w.crash()
-	case n < 72:
-		w.pause()
 	case n < 76:
+		w.pause()
+	case n < 82:
 		w.newProcess()
-	case n < 79:
-		w.closeOne()
 	case n < 84:
+		w.closeOne()
+	case n < 87:
 		w.disk.land()
-	case n < 88:
+	case n < 90:
 		w.forget()
-	case n < 92:
+	case n < 93:
 		w.change()
-	case n < 95:
+	case n < 94:
 		w.disk.outage()
 	default:
 		w.followers()
