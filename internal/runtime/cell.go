@@ -224,12 +224,16 @@ func (r *Runtime) readTail(ctx context.Context, session string, after uint64) Ta
 }
 
 func (r *Runtime) publish(session string, p Publish) {
-	if !r.hub.Wants(session) {
+	defer func() {
 		for _, f := range p.Facts {
-			if engine.IsOutcome(f.Event) {
-				r.hub.Forget(session) // what streamed is whole now, or void
-				return
+			if e, ok := f.Event.(engine.ModelStarted); ok {
+				r.hub.Announce(session, e.Run, e.Call, e.Attempt, e.Epoch)
 			}
+		}
+	}()
+	if !r.hub.Wants(session) {
+		if slices.ContainsFunc(p.Facts, func(f engine.Fact) bool { return engine.IsOutcome(f.Event) }) {
+			r.hub.Forget(session) // what streamed is whole now, or void
 		}
 		return
 	}

@@ -19,13 +19,28 @@ type Hub struct {
 type topic struct {
 	head uint64 // of what was published or read
 	subs map[*Subscription]struct{}
-	live map[string]*liveText // by kind, of the attempt that streams
+	live map[api.EventType]*liveText // of the attempt that streams
+	// announced is the attempt whose model_call_started was published last. A call may stream before that is
+	// durable; its text is held back until then, so that it never comes before what it belongs to.
+	announced attempt
+}
+
+// attempt identifies an attempt of a model call.
+type attempt struct {
+	run     string
+	call    int
+	attempt int
+	epoch   uint64
 }
 
 // liveText is the text of the running attempt so far, for those who join midway.
 type liveText struct {
-	run   string
-	delta api.Delta // Text holds all of it
+	attempt
+	text []byte
+}
+
+func (l *liveText) delta(from int) *api.Delta {
+	return &api.Delta{Call: l.call, Attempt: l.attempt.attempt, Epoch: l.epoch, From: from, Text: string(l.text[from:])}
 }
 
 // NewHub returns an empty hub.
@@ -68,8 +83,9 @@ func (h *Hub) Subscribe(session string) *Subscription {
 func (t *topic) soFar() []Live {
 	var out []Live
 	for typ, l := range t.live {
-		d := l.delta
-		out = append(out, Live{Event: api.Event{Type: api.EventType(typ), Run: l.run}, Delta: &d})
+		if l.attempt == t.announced {
+			out = append(out, Live{Event: api.Event{Type: typ, Run: l.run}, Delta: l.delta(0)})
+		}
 	}
 	return out
 }
@@ -77,7 +93,7 @@ func (t *topic) soFar() []Live {
 func (h *Hub) topic(session string) *topic {
 	t := h.sessions[session]
 	if t == nil {
-		t = &topic{subs: map[*Subscription]struct{}{}, live: map[string]*liveText{}}
+		t = &topic{subs: map[*Subscription]struct{}{}, live: map[api.EventType]*liveText{}}
 		h.sessions[session] = t
 	}
 	return t
@@ -119,7 +135,7 @@ func (h *Hub) Publish(session string, events []api.Event, waits bool) {
 		items[i] = Live{Event: e}
 		switch e.Type {
 		case api.EventModelCallFinished, api.EventModelCallFailed, api.EventTurnEnded, api.EventSessionDeleted:
-			clear(t.live)
+			t.settle()
 		}
 	}
 	items[len(items)-1].Waits = waits
@@ -129,9 +145,28 @@ func (h *Hub) Publish(session string, events []api.Event, waits bool) {
 	h.tidy(session, t)
 }
 
-// tidy drops a session that nobody watches and of which no text is kept.
+// settle drops the text of an attempt that is whole now, or void.
+func (t *topic) settle() {
+	clear(t.live)
+	t.announced = attempt{}
+}
+
+// Announce tells that an attempt's model_call_started is durable and published: its text may follow.
+func (h *Hub) Announce(session, run string, call, n int, epoch uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.topic(session)
+	t.announced = attempt{run, call, n, epoch}
+	if items := t.soFar(); len(items) > 0 {
+		for s := range t.subs {
+			s.push(t, items)
+		}
+	}
+}
+
+// tidy drops a session that nobody watches and that nothing streams to.
 func (h *Hub) tidy(session string, t *topic) {
-	if len(t.subs) == 0 && len(t.live) == 0 {
+	if len(t.subs) == 0 && len(t.live) == 0 && t.announced == (attempt{}) {
 		delete(h.sessions, session)
 	}
 }
@@ -159,19 +194,23 @@ func (h *Hub) Delta(session, run string, reasoning bool, d api.Delta) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.topic(session)
-	l := t.live[string(typ)]
-	if l == nil || l.run != run || l.delta.Call != d.Call || l.delta.Attempt != d.Attempt || l.delta.Epoch != d.Epoch {
-		for k, old := range t.live {
-			if old.run != run || old.delta.Call != d.Call || old.delta.Attempt != d.Attempt || old.delta.Epoch != d.Epoch {
-				delete(t.live, k)
+	own := attempt{run, d.Call, d.Attempt, d.Epoch}
+	l := t.live[typ]
+	if l == nil || l.attempt != own {
+		for kind, old := range t.live {
+			if old.attempt != own {
+				delete(t.live, kind)
 			}
 		}
-		l = &liveText{run: run, delta: api.Delta{Call: d.Call, Attempt: d.Attempt, Epoch: d.Epoch}}
-		t.live[string(typ)] = l
+		l = &liveText{attempt: own}
+		t.live[typ] = l
 	}
-	d.From = len(l.delta.Text)
-	l.delta.Text += d.Text
-	item := []Live{{Event: api.Event{Type: typ, Run: run}, Delta: &d}}
+	from := len(l.text)
+	l.text = append(l.text, d.Text...)
+	if own != t.announced {
+		return
+	}
+	item := []Live{{Event: api.Event{Type: typ, Run: run}, Delta: l.delta(from)}}
 	for s := range t.subs {
 		s.push(t, item)
 	}
@@ -182,7 +221,7 @@ func (h *Hub) Forget(session string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if t := h.sessions[session]; t != nil {
-		clear(t.live)
+		t.settle()
 		h.tidy(session, t)
 	}
 }
