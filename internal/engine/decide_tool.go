@@ -96,25 +96,19 @@ func (d *decision) inspected(c Inspected) {
 		return
 	}
 	event := ToolInspected{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Answer: c.Answer}
-	switch c.Answer {
-	case InspectedSucceeded:
+	again := c.Answer == InspectedRunning && tc.Inspections+1 < api.MaxInspections
+	if again {
+		event.Again = d.env.Now.Add(retryDelay(tc.Inspections+1, d.env.Jitter)).Truncate(time.Millisecond)
+	}
+	if c.Answer != InspectedNone {
+		d.emit(event)
+	}
+	switch {
+	case c.Answer == InspectedSucceeded:
 		d.emit(ToolFinished{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Output: c.Output})
-	case InspectedFailed:
+	case c.Answer == InspectedFailed:
 		d.emit(ToolFinished{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Output: c.Output, Code: api.CodeToolFailed})
-	case InspectedNotStarted:
-		d.emit(event)
-	case InspectedRunning:
-		if tc.Inspections+1 < api.MaxInspections {
-			event.Again = d.env.Now.Add(retryDelay(tc.Inspections+1, d.env.Jitter)).Truncate(time.Millisecond)
-			d.emit(event)
-			break
-		}
-		d.emit(event)
-		d.unknown(c.CallID)
-	default:
-		if c.Answer != InspectedNone {
-			d.emit(event)
-		}
+	case c.Answer != InspectedNotStarted && !again:
 		d.unknown(c.CallID)
 	}
 	d.advance()

@@ -233,11 +233,11 @@ func TestInspections(t *testing.T) {
 	tell(t, []story{
 		{
 			name: "RE3 succeeded: its output is the result", given: then(), when: inspected(1, engine.InspectedSucceeded, "did it"),
-			events: []string{"tool_finished c1/1"}, pending: next, due: "+0s", activity: "active",
+			events: []string{"tool_inspected c1/1 succeeded", "tool_finished c1/1"}, pending: next, due: "+0s", activity: "active",
 		},
 		{
 			name: "RE3 failed: the result is a failure", given: then(), when: inspected(1, engine.InspectedFailed, "no such file"),
-			events: []string{"tool_finished c1/1 tool_failed"}, pending: next, due: "+0s", activity: "active",
+			events: []string{"tool_inspected c1/1 failed", "tool_finished c1/1 tool_failed"}, pending: next, due: "+0s", activity: "active",
 		},
 		{
 			name: "RE3 not started: the action may start", given: then(), when: inspected(1, engine.InspectedNotStarted, ""),
