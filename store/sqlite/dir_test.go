@@ -92,3 +92,18 @@ func TestADirectoryThatIsNotForUsIsRefused(t *testing.T) {
 		t.Errorf("open without a directory: %v", err)
 	}
 }
+
+func TestAStateDirectoryMayBeNamedRelatively(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s, err := Open(t.Context(), Config{Dir: "state"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := s.ID()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again := opened(t, Config{Dir: "./state"}); again.ID() != id {
+		t.Errorf("another store is there: %s, not %s", again.ID(), id)
+	}
+}

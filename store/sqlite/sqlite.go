@@ -66,6 +66,12 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err := prepareDir(config.Dir); err != nil {
 		return nil, err
 	}
+	// The file is named by a URL, and the process may change its directory later.
+	dir, err := filepath.Abs(config.Dir)
+	if err != nil {
+		return nil, api.Errorf(api.CodeInvalidRequest, "sqlite: the state directory %q has no absolute path: %w", config.Dir, err)
+	}
+	config.Dir = dir
 	// fdatasync leaves out nothing that is needed to read the data back. Where there is none, fsync stays.
 	if _, err := driver.Fdatasync(true); err != nil && !errors.Is(err, driver.ErrFdatasyncUnavailable) {
 		return nil, api.Errorf(api.CodeInternal, "sqlite: switch to fdatasync: %w", err)
