@@ -14,6 +14,7 @@ const subscriberQueue = 512
 type Hub struct {
 	mu       sync.Mutex
 	sessions map[string]*topic
+	closed   bool
 }
 
 type topic struct {
@@ -73,7 +74,12 @@ func (h *Hub) Subscribe(session string) *Subscription {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.topic(session)
-	s := &Subscription{hub: h, session: session, wake: make(chan struct{}, 1)}
+	s := &Subscription{hub: h, session: session, wake: make(chan struct{}, 1), closed: h.closed}
+	if s.closed {
+		s.signal()
+		h.tidy(session, t)
+		return s
+	}
 	t.subs[s] = struct{}{}
 	s.queue = t.soFar()
 	return s
@@ -289,9 +295,10 @@ func (s *Subscription) Close() {
 	s.signal()
 }
 
-// CloseAll ends every subscription: the process is going away.
+// CloseAll ends every subscription, later ones too: the process is going away.
 func (h *Hub) CloseAll() {
 	h.mu.Lock()
+	h.closed = true
 	var all []*Subscription
 	for _, t := range h.sessions {
 		for s := range t.subs {

@@ -84,3 +84,20 @@ func TestASlowSubscriberIsToldToReadTheJournalAndGetsTheTextAnew(t *testing.T) {
 		t.Errorf("behind %t, %d items, %+v", behind, len(items), items[0])
 	}
 }
+
+// Whoever comes when the process is going away is told so and does not wait for ever.
+func TestASubscriptionToAClosedHubIsClosed(t *testing.T) {
+	t.Parallel()
+	h := NewHub()
+	h.CloseAll()
+	s := h.Subscribe("s1")
+	select {
+	case <-s.Wake():
+	default:
+		t.Error("it is not woken")
+	}
+	if !s.Closed() || len(h.sessions) > 0 {
+		t.Errorf("closed: %v; %d sessions are kept", s.Closed(), len(h.sessions))
+	}
+	s.Close()
+}
