@@ -1,0 +1,306 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/runtime"
+	"github.com/openworkerai/openworker/store"
+	"github.com/openworkerai/openworker/store/memstore"
+)
+
+// rig drives one actor over a store in memory. What the actor asks of the store is done at once; what it
+// starts is collected, and the test says what becomes of it.
+type rig struct {
+	t      *testing.T
+	mem    *memstore.Store
+	actor  *runtime.Actor
+	now    time.Time
+	ids    int
+	starts []runtime.Start
+	stops  []uint64
+	reply  *runtime.Reply
+	// fail decides on each append; nil: it is served.
+	fail func(store.Append) memstore.Fate
+	// deaf drops reads of the conversation.
+	deaf bool
+}
+
+func newRig(t *testing.T) *rig {
+	r := &rig{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	r.mem = memstore.New(memstore.Config{Fault: func(a store.Append) memstore.Fate {
+		if r.fail != nil {
+			return r.fail(a)
+		}
+		return memstore.Commit
+	}})
+	agent := engine.Agent{Name: "a", Digest: "d", Model: api.ModelRef{Provider: "P", Name: "m"}, Mode: api.ApproveNever, UnknownOutcome: api.OutcomeAsk,
+		Tools: []engine.Tool{{Name: "app.pay", ModelName: "app__pay", Effect: api.SideEffect}}}
+	made, err := runtime.Creation("made", "s", engine.SessionCreated{Secret: []byte{1}, Agent: agent}, store.Creation{Agent: "a", Digest: "d"}, r.now)
+	if err == nil {
+		_, err = r.mem.Append(t.Context(), made)
+	}
+	if err == nil {
+		err = r.mem.Register(t.Context(), store.Process{ID: "p", LeaseUntil: r.now.Add(time.Hour)})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.load()
+	return r
+}
+
+// load begins with an actor that knows nothing yet.
+func (r *rig) load() {
+	r.actor = runtime.NewActor("s", runtime.ActorEnv{
+		Process: func() string { return "p" }, Live: func(id string) bool { return id == "p" }, Can: func([]string) bool { return true },
+		NewID:  func() string { r.ids++; return fmt.Sprintf("x%d", r.ids) },
+		Jitter: func() float64 { return 0.5 }, Parallel: 4, Grace: time.Second, SnapshotEvery: 1,
+	})
+}
+
+func (r *rig) step(in runtime.Input) {
+	r.t.Helper()
+	ctx := context.Background()
+	for inputs := []runtime.Input{in}; len(inputs) > 0; {
+		in, inputs = inputs[0], inputs[1:]
+		for _, act := range r.actor.Step(r.now, in) {
+			switch act := act.(type) {
+			case runtime.Load:
+				loaded, err := r.mem.Load(ctx, "s", act.Schema)
+				inputs = append(inputs, runtime.Loaded{Loaded: loaded, Err: err})
+			case runtime.ReadTail:
+				row, _ := r.mem.Session(ctx, "s")
+				records, err := r.mem.Records(ctx, store.RecordQuery{Session: "s", After: act.After})
+				inputs = append(inputs, runtime.Tail{Session: row, Records: records, Err: err})
+			case runtime.ReadTranscript:
+				if !r.deaf {
+					records, err := r.mem.Records(ctx, store.RecordQuery{Session: "s", Until: act.Until, Items: true})
+					inputs = append(inputs, runtime.TranscriptRead{Records: records, Until: act.Until, Err: err})
+				}
+			case runtime.Write:
+				result, err := r.mem.Append(ctx, act.Append)
+				inputs = append(inputs, runtime.Appended{ID: act.Append.ID, Result: result, Err: err})
+			case runtime.Start:
+				r.starts = append(r.starts, act)
+			case runtime.Stop:
+				r.stops = append(r.stops, act.Ticket)
+			case runtime.Reply:
+				r.reply = &act
+			case runtime.Park:
+				r.t.Fatalf("the session is set aside: %s", act.Reason)
+			}
+		}
+	}
+}
+
+// wait lets time pass.
+func (r *rig) wait(d time.Duration) {
+	r.t.Helper()
+	r.now = r.now.Add(d)
+	r.step(runtime.Tick{})
+}
+
+func (r *rig) send(text string) {
+	r.t.Helper()
+	r.step(runtime.Submit{Command: engine.Message{Text: text}, Waiter: 1})
+}
+
+// begun returns the newest start and how many there were.
+func (r *rig) begun() (runtime.Start, int) {
+	r.t.Helper()
+	if len(r.starts) == 0 {
+		r.t.Fatal("nothing was started")
+	}
+	return r.starts[len(r.starts)-1], len(r.starts)
+}
+
+// answer ends the model call that was started last.
+func (r *rig) answer(items ...engine.Item) {
+	r.t.Helper()
+	s, _ := r.begun()
+	r.step(runtime.Done{Ticket: s.Ticket, Command: engine.ModelDone{Run: s.Effect.Run, Call: s.Effect.Call, Attempt: s.Effect.Attempt, Epoch: s.Epoch, Items: items}})
+}
+
+func (r *rig) kinds() []string {
+	r.t.Helper()
+	records, err := r.mem.Records(r.t.Context(), store.RecordQuery{Session: "s", After: 1})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var out []string
+	for _, record := range records {
+		out = append(out, record.Kind)
+	}
+	return out
+}
+
+func (r *rig) want(kinds ...string) {
+	r.t.Helper()
+	if diff := cmp.Diff(kinds, r.kinds()); diff != "" {
+		r.t.Fatalf("the journal (-want +got):\n%s", diff)
+	}
+}
+
+var pay = engine.Item{Kind: engine.ItemCall, Name: "app__pay", Arguments: "{}"}
+
+func failing(fates ...memstore.Fate) func(store.Append) memstore.Fate {
+	return func(store.Append) memstore.Fate {
+		if len(fates) == 0 {
+			return memstore.Commit
+		}
+		next := fates[0]
+		fates = fates[1:]
+		return next
+	}
+}
+
+func TestAnOutcomeThatTheStoreDoesNotTakeYetDoesNotStartItsEffectAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("pay")
+	r.answer(pay)
+	body, n := r.begun()
+	if body.Effect.Kind != engine.ToolEffect || n != 2 {
+		t.Fatalf("%d starts, the last %+v; want the tool's", n, body.Effect)
+	}
+	r.fail = failing(memstore.FailBefore, memstore.FailBefore)
+	r.step(runtime.Done{Ticket: body.Ticket, Command: engine.ToolOutcome{CallID: body.Effect.CallID, Attempt: 1, Epoch: body.Epoch, Output: "paid"}})
+	for range 4 {
+		r.wait(time.Second)
+	}
+	r.want("turn_accepted", "model_started", "model_finished", "tool_started", "tool_finished", "model_started")
+	bodies := 0
+	for _, s := range r.starts {
+		if s.Effect.Kind == engine.ToolEffect {
+			bodies++
+		}
+	}
+	if bodies != 1 {
+		t.Fatalf("the body was started %d times", bodies)
+	}
+}
+
+func TestAFailureSaysNothingOfTheTryBeforeWhoseFateIsUnknown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.fail = failing(memstore.CommitThenUnknown, memstore.FailBefore)
+	r.send("hello")
+	r.wait(time.Second)
+	if r.reply != nil {
+		t.Fatalf("the caller is told %v although the first try may have committed", r.reply.Err)
+	}
+	r.wait(time.Second)
+	if r.reply == nil || r.reply.Err != nil || len(r.reply.Facts) == 0 {
+		t.Fatalf("the caller is told %+v; want the turn", r.reply)
+	}
+	r.want("turn_accepted", "model_started")
+}
+
+func TestACancelBetweenIntentAndStartEndsTheTurn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("first")
+	r.answer(engine.Item{Kind: engine.ItemText, Text: "done"})
+	r.load() // from a snapshot: the conversation must be read before a call
+	r.deaf = true
+	before := len(r.starts)
+	r.send("second")
+	r.step(runtime.Submit{Command: engine.Cancel{}, Waiter: 2})
+	if len(r.starts) != before {
+		t.Fatalf("something was started: %+v", r.starts[before:])
+	}
+	r.want("turn_accepted", "model_started", "model_finished", "turn_ended",
+		"turn_accepted", "model_started", "cancel_requested", "model_failed", "turn_ended")
+}
+
+func TestWhatEndedWithoutAWordIsNeitherStartedAgainNorSaidNotToHaveRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("pay")
+	r.answer(pay)
+	body, n := r.begun()
+	r.step(runtime.Done{Ticket: body.Ticket})
+	r.wait(time.Minute)
+	r.step(runtime.Submit{Command: engine.Cancel{}, Waiter: 2})
+	r.wait(time.Minute)
+	if len(r.starts) != n {
+		t.Fatalf("started again: %+v", r.starts[n:])
+	}
+	r.want("turn_accepted", "model_started", "model_finished", "tool_started", "cancel_requested")
+}
+
+func TestAModelCallThatWasBegunForAnAppendWhichLostItsRaceAnswersNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	raced := false
+	r.fail = func(store.Append) memstore.Fate {
+		if !raced { // somebody who cannot run the session is faster with another message
+			raced = true
+			other := &rig{t: t, mem: r.mem, now: r.now}
+			other.actor = runtime.NewActor("s", runtime.ActorEnv{Process: func() string { return "" }, Live: func(string) bool { return false },
+				Can: func([]string) bool { return false }, NewID: func() string { return "other" }, Jitter: func() float64 { return 0 }})
+			other.send("theirs")
+		}
+		return memstore.Commit
+	}
+	r.send("ours")
+	r.step(runtime.Wake{})
+	if len(r.starts) < 2 {
+		t.Fatalf("%d starts; want one for the append that lost and one for what stands there", len(r.starts))
+	}
+	lost, now := r.starts[0], r.starts[len(r.starts)-1]
+	if lost.Items[0].Text != "ours" || now.Items[0].Text != "theirs" || lost.Effect.Key() != now.Effect.Key() {
+		t.Fatalf("started %q as %s and %q as %s", lost.Items[0].Text, lost.Effect.Key(), now.Items[0].Text, now.Effect.Key())
+	}
+	if diff := cmp.Diff([]uint64{lost.Ticket}, r.stops); diff != "" {
+		t.Fatalf("stopped (-want +got):\n%s", diff)
+	}
+	stale := engine.ModelDone{Run: lost.Effect.Run, Call: 1, Attempt: 1, Epoch: lost.Epoch, Items: []engine.Item{{Kind: engine.ItemText, Text: "to ours"}}}
+	r.step(runtime.Done{Ticket: lost.Ticket, Command: stale})
+	r.answer(engine.Item{Kind: engine.ItemText, Text: "to theirs"})
+	records, err := r.mem.Records(t.Context(), store.RecordQuery{Session: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, record := range records {
+		e, err := engine.Decode(engine.Kind(record.Kind), record.Version, record.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done, ok := e.(engine.ModelFinished); ok && done.Text() != "to theirs" {
+			t.Fatalf("the answer is %q", done.Text())
+		}
+	}
+}
+
+func TestALeaseIsOfOneProcessIDAndNotOfTheNext(t *testing.T) {
+	t.Parallel()
+	ids := []string{"one", "two"}
+	l := runtime.NewLeaser(store.Process{}, 4*time.Second, func() string {
+		id := ids[0]
+		ids = ids[1:]
+		return id
+	})
+	wall := time.Unix(0, 0)
+	l.Step(wall, 0, runtime.LeaseTick{})
+	l.Step(wall, 0, runtime.LeaseAnswer{ID: "one"})
+	if !l.Live("one", time.Second) || l.Live("", time.Second) || l.Live("one", 3*time.Second) {
+		t.Fatal("a lease of 4 s must be usable for the first 3 s, and by its own process alone")
+	}
+	l.Step(wall, time.Second, runtime.LeaseAnswer{ID: "one", Fenced: true})
+	l.Step(wall, time.Second, runtime.LeaseAnswer{ID: "two"})
+	if l.Live("one", time.Second) || !l.Live("two", time.Second) {
+		t.Fatal("after a fence the claims of the old id stay dead, and the new id is alive")
+	}
+	l.Step(wall, time.Second, runtime.LeaseStop{})
+	if l.Live("two", time.Second) {
+		t.Fatal("a process that stops starts nothing")
+	}
+}
