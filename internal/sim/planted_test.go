@@ -18,6 +18,9 @@ func TestPlanted(t *testing.T) {
 			t.Parallel()
 			for seed := uint64(1); seed <= most; seed++ {
 				if r := s.Run(sim.Config{Seed: seed, Plant: plant}); r.Violation != "" {
+					if sound := s.Run(sim.Config{Seed: seed}); sound.Violation != "" {
+						t.Fatalf("seed %d fails without a planted fault: %s", seed, sound.Violation)
+					}
 					t.Logf("%s: caught by seed %d: %s", plant, seed, r.Violation)
 					return
 				}
