@@ -71,12 +71,9 @@ func (d *disk) write(p *process, a store.Append) (store.Appended, error) {
 			}
 		}
 	case PlantReleaseWithoutHead:
-		if row, err := d.mem.Session(d.ctx(), a.Session); err == nil && a.Release && a.Known < row.Head {
+		if row, err := d.mem.Session(d.ctx(), a.Session); err == nil && a.Release && a.Known < row.Head && !a.Time.Before(row.Updated) {
 			slipped, _ := d.mem.Records(d.ctx(), store.RecordQuery{Session: a.Session, After: a.Known})
 			a.Known = row.Head
-			if a.Time.Before(row.Updated) {
-				a.Time = row.Updated
-			}
 			result, err := d.mem.Append(d.ctx(), a)
 			if err == nil {
 				result.Tail = slipped
