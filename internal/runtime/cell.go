@@ -143,12 +143,15 @@ func (r *Runtime) perform(c *cell, act Action) {
 		c.runs[act.Ticket] = cancel
 		go func() {
 			defer r.effects.Done()
-			cmd := r.execute(ctx, act)
-			c.mu.Lock()
-			delete(c.runs, act.Ticket)
-			c.mu.Unlock()
-			cancel(nil)
-			r.deliver(c, Done{Ticket: act.Ticket, Command: cmd})
+			cmd := goneOutcome(act) // stands where a provider or an inspection ends the goroutine
+			defer func() {
+				c.mu.Lock()
+				delete(c.runs, act.Ticket)
+				c.mu.Unlock()
+				cancel(nil)
+				r.deliver(c, Done{Ticket: act.Ticket, Command: cmd})
+			}()
+			cmd = r.execute(ctx, act)
 		}()
 	case Stop:
 		if cancel := c.runs[act.Ticket]; cancel != nil {

@@ -3,7 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
+	"maps"
 	"strings"
 	"time"
 
@@ -50,7 +50,7 @@ func (r *Runtime) callModel(ctx context.Context, agent *Agent, s Start) engine.C
 	}
 	r.failpoint("model.before")
 	session := s.State.Session
-	resp, err := stream(ctx, provider, req, func(d model.Delta) {
+	resp, err := provider.Stream(ctx, req, func(d model.Delta) {
 		if ctx.Err() == nil && d.Text != "" {
 			r.hub.Delta(session, e.Run, d.Reasoning, api.Delta{Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch, Text: d.Text})
 		}
@@ -59,31 +59,18 @@ func (r *Runtime) callModel(ctx context.Context, agent *Agent, s Start) engine.C
 	return ModelOutcome(agent, s, resp, err, context.Cause(ctx), req.MaxOutputTokens)
 }
 
-// stream is a provider's Stream whose panics are failures (RU10).
-func stream(ctx context.Context, p model.Provider, req model.Request, emit func(model.Delta)) (resp model.Response, err error) {
-	defer func() {
-		if x := recover(); x != nil {
-			err = &model.Error{Kind: model.KindUnclassified, Message: fmt.Sprintf("the provider %s panicked: %v", p.Name(), x), Cause: fmt.Errorf("%s", debug.Stack())}
-		}
-	}()
-	return p.Stream(ctx, req, emit)
-}
-
 func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Command {
 	e := s.Effect
 	out := engine.ToolOutcome{CallID: e.CallID, Attempt: e.Attempt, Epoch: s.Epoch}
 	body, call, ok := r.toolCall(agent, s)
 	if !ok {
-		out.Code, out.Output = api.CodeRegistrationMissing, fmt.Sprintf("Not run: the tool %q is not bound in this process.", agent.names[s.Call.Name])
+		out.Code, out.Output = api.CodeRegistrationMissing, fmt.Sprintf("Not run: the tool %q is not bound in this process.", agent.declared[s.Call.Name].Name)
 		return out
 	}
 	if no := NotStarted(s, r.live(s.Process), context.Cause(ctx)); no != nil {
 		return no
 	}
-	timeout := body.Timeout()
-	if timeout <= 0 {
-		timeout = r.cfg.ToolTimeout
-	}
+	timeout := r.timeout(body)
 	bodyCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	r.failpoint("tool.before")
@@ -138,10 +125,7 @@ func (r *Runtime) inspect(parent context.Context, agent *Agent, s Start) engine.
 	if !ok || !can {
 		return out
 	}
-	timeout := body.Timeout()
-	if timeout <= 0 {
-		timeout = r.cfg.ToolTimeout
-	}
+	timeout := r.timeout(body)
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	r.failpoint("inspect.before")
@@ -158,18 +142,30 @@ func (r *Runtime) inspect(parent context.Context, agent *Agent, s Start) engine.
 	return InspectOutcome(s, found, err, context.Cause(parent))
 }
 
+// timeout bounds one attempt of a body.
+func (r *Runtime) timeout(body tool.Tool) (timeout time.Duration) {
+	_, err := Protect(func() (string, error) {
+		timeout = body.Timeout()
+		return "", nil
+	})
+	if err != nil || timeout <= 0 {
+		return r.cfg.ToolTimeout
+	}
+	return timeout
+}
+
 // toolCall finds a call's body and what it is told.
 func (r *Runtime) toolCall(agent *Agent, s Start) (tool.Tool, tool.Call, bool) {
-	name := agent.names[s.Call.Name]
-	body, ok := r.cfg.Registry.Tool(name)
+	declared := agent.declared[s.Call.Name]
+	body, ok := r.cfg.Registry.Tool(declared)
 	if !ok {
 		return nil, tool.Call{}, false
 	}
 	st := s.State
 	return body, tool.Call{
-		ID: s.Effect.CallID, Attempt: s.Effect.Attempt, Epoch: s.Epoch, Arguments: []byte(s.Call.Arguments), Tool: name,
+		ID: s.Effect.CallID, Attempt: s.Effect.Attempt, Epoch: s.Epoch, Arguments: []byte(s.Call.Arguments), Tool: declared.Name,
 		Session: api.SessionReference{Store: r.cfg.Store.ID(), Session: st.Session, Agent: st.Agent.Name},
-		Run:     s.Effect.Run, Agent: agent.Reference, Workspace: st.Workspace, Origin: "agent", Owner: st.Owner, Metadata: st.Metadata,
+		Run:     s.Effect.Run, Agent: agent.Reference, Workspace: st.Workspace, Origin: "agent", Owner: st.Owner, Metadata: maps.Clone(st.Metadata), // it is the program's to change
 	}, true
 }
 

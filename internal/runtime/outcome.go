@@ -61,6 +61,19 @@ func ModelOutcome(agent *Agent, s Start, resp model.Response, err error, cause e
 	return fail
 }
 
+// goneOutcome is what an effect came to whose goroutine was ended under it, as runtime.Goexit does.
+func goneOutcome(s Start) engine.Command {
+	err := errors.New("the program's code ended the goroutine that it was called in")
+	switch s.Effect.Kind {
+	case engine.ModelEffect:
+		return ModelOutcome(nil, s, model.Response{}, err, nil, 0)
+	case engine.ToolEffect:
+		return ToolOutcome(s, ToolEnd{Err: err})
+	default:
+		return InspectOutcome(s, tool.Inspection{}, err, nil)
+	}
+}
+
 // ToolEnd is how a tool's body ended.
 type ToolEnd struct {
 	Output string

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,52 +24,65 @@ type Credentials interface {
 
 // Registry is what this process can run: providers, registered agents and bound tools. Safe for concurrent use.
 type Registry struct {
-	credentials Credentials
-	providers   map[string]model.Provider // by lower-case name
+	credentials credentials
+	providers   map[string]guarded // by lower-case name
 
 	mu     sync.Mutex
-	tools  map[string]tool.Tool // by catalogue name
-	agents map[string]*Agent    // by digest
-	seen   map[string]credentialSeen
-	now    func() time.Time
+	tools  map[string][]bound // by catalogue name
+	agents map[string]*Agent  // by digest
 }
 
-type credentialSeen struct {
-	ok    bool
-	until time.Time
+// bound is a tool with its declaration. One name may have several: agents keep the tools that they were
+// registered with.
+type bound struct {
+	declaration api.ToolDeclaration
+	body        tool.Tool
 }
 
 // Agent is a definition as this process runs it.
 type Agent struct {
 	Reference    api.AgentReference
 	Definition   api.AgentDefinition
-	Declarations []model.Tool // what the model sees, in order
-	names        map[string]string
-	schemas      map[string]*tool.Schema // by model name
+	Declarations []model.Tool                   // what the model sees, in order
+	declared     map[string]api.ToolDeclaration // by model name
+	schemas      map[string]*tool.Schema        // by model name
 }
 
 // NewRegistry returns a registry of the providers.
-func NewRegistry(providers []model.Provider, credentials Credentials, now func() time.Time) *Registry {
-	r := &Registry{credentials: credentials, providers: map[string]model.Provider{}, tools: map[string]tool.Tool{}, agents: map[string]*Agent{},
-		seen: map[string]credentialSeen{}, now: now}
+func NewRegistry(providers []model.Provider, source Credentials, now func() time.Time) *Registry {
+	r := &Registry{
+		credentials: credentials{source: source, now: now, seen: map[string]*seen{}},
+		providers:   map[string]guarded{}, tools: map[string][]bound{}, agents: map[string]*Agent{},
+	}
 	for _, p := range providers {
-		r.providers[strings.ToLower(p.Name())] = p
+		r.providers[strings.ToLower(p.Name())] = guard(p)
 	}
 	return r
 }
 
-// Bind makes tool bodies available under their catalogue names; a later one replaces an earlier one.
+// OnCredential has f called when a provider's credential is found to have come, to be missing, or to be
+// unreadable for another reason. f is called from a goroutine of its own.
+func (r *Registry) OnCredential(f func(provider string, err error)) {
+	r.credentials.mu.Lock()
+	defer r.credentials.mu.Unlock()
+	r.credentials.changed = f
+}
+
+// Bind makes tool bodies available under their catalogue names; a later one replaces an earlier one that
+// declares the same, and stands beside one that declares something else.
 func (r *Registry) Bind(tools ...tool.Tool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, t := range tools {
-		r.tools[t.Declaration().Name] = t
+		d := t.Declaration()
+		same := slices.DeleteFunc(slices.Clone(r.tools[d.Name]), func(b bound) bool { return sameDeclaration(b.declaration, d) })
+		r.tools[d.Name] = append(same, bound{declaration: d, body: t})
 	}
 }
 
 // Register makes a definition runnable here. declarations are its tools and built-ins.
 func (r *Registry) Register(ref api.AgentReference, def api.AgentDefinition, declarations []api.ToolDeclaration) error {
-	a := &Agent{Reference: ref, Definition: def, names: map[string]string{}, schemas: map[string]*tool.Schema{}}
+	a := &Agent{Reference: ref, Definition: def, declared: map[string]api.ToolDeclaration{}, schemas: map[string]*tool.Schema{}}
 	for _, d := range declarations {
 		name, err := tool.ModelName(d.Name)
 		if err != nil {
@@ -79,7 +93,7 @@ func (r *Registry) Register(ref api.AgentReference, def api.AgentDefinition, dec
 			return err
 		}
 		a.Declarations = append(a.Declarations, model.Tool{Name: name, Description: d.Description, InputSchema: d.InputSchema})
-		a.names[name], a.schemas[name] = d.Name, schema
+		a.declared[name], a.schemas[name] = d, schema
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,12 +109,20 @@ func (r *Registry) Agent(digest string) (*Agent, bool) {
 	return a, ok
 }
 
-// Tool finds a bound tool by catalogue name.
-func (r *Registry) Tool(name string) (tool.Tool, bool) {
+// Tool finds the bound tool of a declaration.
+func (r *Registry) Tool(d api.ToolDeclaration) (tool.Tool, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t, ok := r.tools[name]
-	return t, ok
+	return r.tool(d)
+}
+
+func (r *Registry) tool(d api.ToolDeclaration) (tool.Tool, bool) {
+	for _, b := range r.tools[d.Name] {
+		if sameDeclaration(b.declaration, d) {
+			return b.body, true
+		}
+	}
+	return nil, false
 }
 
 // Provider finds a provider by name, without case.
@@ -142,11 +164,7 @@ func (r *Registry) Missing(ctx context.Context, needs []string) []api.WaitReason
 }
 
 // Can reports whether this process can run a session with the needs.
-func (r *Registry) Can(needs []string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	return len(r.Missing(ctx, needs)) == 0
-}
+func (r *Registry) Can(needs []string) bool { return len(r.Missing(context.Background(), needs)) == 0 }
 
 // missingOf names the agent, or those of its tools that are not bound as it declares them.
 func (r *Registry) missingOf(digest string) []api.WaitReason {
@@ -158,7 +176,7 @@ func (r *Registry) missingOf(digest string) []api.WaitReason {
 	}
 	var out []api.WaitReason
 	for _, d := range a.Definition.Tools {
-		if t := r.tools[d.Name]; t == nil || !sameDeclaration(t.Declaration(), d) {
+		if _, ok := r.tool(d); !ok {
 			out = append(out, api.WaitReason{Code: api.CodeRegistrationMissing, Name: "tool " + d.Name})
 		}
 	}
@@ -189,28 +207,14 @@ func sameJSON(a, b json.RawMessage) bool {
 }
 
 func (r *Registry) missingProvider(ctx context.Context, name string) api.Code {
-	p, ok := r.Provider(name)
-	if !ok {
+	p, ok := r.providers[strings.ToLower(name)]
+	switch {
+	case !ok:
 		return api.CodeRegistrationMissing
-	}
-	if !p.NeedsCredential() {
+	case !p.needs || r.credentials.there(ctx, p.name):
 		return ""
 	}
-	r.mu.Lock()
-	seen := r.seen[p.Name()]
-	r.mu.Unlock()
-	if seen.ok && r.now().Before(seen.until) {
-		return ""
-	}
-	// A missing credential is looked for each time: it may have come. One that was there is trusted for a while.
-	_, err := r.Credential(ctx, p)
-	r.mu.Lock()
-	r.seen[p.Name()] = credentialSeen{ok: err == nil, until: r.now().Add(5 * time.Second)}
-	r.mu.Unlock()
-	if err != nil {
-		return api.CodeCredentialsMissing
-	}
-	return ""
+	return api.CodeCredentialsMissing
 }
 
 // Credential gets the secret for a provider, "" for one that needs none.
@@ -218,17 +222,7 @@ func (r *Registry) Credential(ctx context.Context, p model.Provider) (string, er
 	if !p.NeedsCredential() {
 		return "", nil
 	}
-	if r.credentials == nil {
-		return "", api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none; give it at Open", p.Name())
-	}
-	secret, ok, err := r.credentials.Credential(ctx, p.Name())
-	if err != nil {
-		return "", api.Errorf(api.CodeCredentialsMissing, "the credential for provider %s could not be read: %w", p.Name(), err)
-	}
-	if !ok || secret == "" {
-		return "", api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none", p.Name())
-	}
-	return secret, nil
+	return r.credentials.secret(ctx, p.Name())
 }
 
 func (a *Agent) String() string {

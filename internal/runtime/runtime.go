@@ -96,6 +96,13 @@ func New(ctx context.Context, cfg Config) (*Runtime, error) {
 		leaseIn: make(chan LeaseInput, 16), claimIn: make(chan ClaimInput, 16), watchIn: make(chan struct{}, 1),
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
+	cfg.Registry.OnCredential(func(provider string, err error) {
+		if err != nil {
+			r.log.Warn("sessions wait for a credential", "provider", provider, "error", err)
+			return
+		}
+		r.Kick()
+	})
 	r.wg.Go(r.leaseLoop)
 	select {
 	case <-r.leased:
@@ -234,8 +241,8 @@ func (r *Runtime) live(process string) bool {
 	return r.leaser.Live(process, r.cfg.Clock.Boot())
 }
 
-// Close stops: effects are told to stop, outcomes that come are stored, the lease is given back. What
-// still ran is recovered by whoever opens the store next.
+// Close stops: effects are told to stop, outcomes that come within the grace and while ctx lasts are stored,
+// the lease is given back. What still ran is recovered by whoever opens the store next.
 func (r *Runtime) Close(ctx context.Context) error {
 	r.mu.Lock()
 	already := r.closing
@@ -251,7 +258,10 @@ func (r *Runtime) Close(ctx context.Context) error {
 	for _, c := range cells {
 		c.stopAll(ErrClosing)
 	}
-	waitFor(ctx, &r.effects)
+	// What ignores that it was told to stop does not hold up the end of the program for ever.
+	stop, cancel := context.WithTimeout(ctx, r.cfg.CancelGrace+time.Second)
+	waitFor(stop, &r.effects)
+	cancel()
 	r.settleFlights(ctx, cells)
 	r.leaseMu.Lock()
 	r.leaser.Step(r.cfg.Clock.Now(), r.cfg.Clock.Boot(), LeaseStop{})

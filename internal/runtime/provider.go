@@ -1,0 +1,173 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/model"
+)
+
+// guarded is a provider whose panics fail what it was asked and not the process (RU10). What does not change
+// is asked once.
+type guarded struct {
+	model.Provider
+	name  string
+	needs bool
+}
+
+func guard(p model.Provider) guarded {
+	return guarded{Provider: p, name: p.Name(), needs: p.NeedsCredential()}
+}
+
+func (g guarded) Name() string          { return g.name }
+func (g guarded) NeedsCredential() bool { return g.needs }
+
+// Facts of a provider that panics are not known.
+func (g guarded) Facts(name string) (facts model.Facts, ok bool) {
+	defer func() {
+		if recover() != nil {
+			facts, ok = model.Facts{}, false
+		}
+	}()
+	return g.Provider.Facts(name)
+}
+
+// Stream fails with kind unclassified where the provider panics.
+func (g guarded) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (resp model.Response, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = &model.Error{Kind: model.KindUnclassified, Message: fmt.Sprintf("the provider %s panicked: %v", g.name, x), Cause: fmt.Errorf("%s", debug.Stack())}
+		}
+	}()
+	return g.Provider.Stream(ctx, req, emit)
+}
+
+// How long the answer to whether a credential is there is trusted, and how long it is waited for. The program
+// is asked by one goroutine a provider, whatever the number of sessions that want to know, and however slow it
+// is: whoever decides meanwhile goes by the last answer.
+const (
+	trustCredential = 5 * time.Second
+	trustMissing    = 200 * time.Millisecond
+	lookWait        = 200 * time.Millisecond
+	lookBound       = 10 * time.Second // what the program gets
+)
+
+// credentials ask the program for secrets.
+type credentials struct {
+	source Credentials // nil: there are none
+	now    func() time.Time
+
+	mu      sync.Mutex
+	seen    map[string]*seen                 // by provider
+	changed func(provider string, err error) // a look found another answer than the last
+}
+
+// seen is what is known of one provider's credential.
+type seen struct {
+	err     error // of the last look, nil where there was a secret
+	until   time.Time
+	known   bool          // there was a look
+	looking chan struct{} // closed when the look under way ends, nil when there is none
+	slow    bool          // the look under way was waited for in vain
+}
+
+// secret asks for a provider's secret now.
+func (c *credentials) secret(ctx context.Context, provider string) (secret string, err error) {
+	if c.source == nil {
+		return "", api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none; give it at Open", provider)
+	}
+	defer func() {
+		if x := recover(); x != nil {
+			secret, err = "", api.Errorf(api.CodeCredentialsMissing, "the credential for provider %s could not be read: the program's callback panicked: %v", provider, x)
+		}
+		if err != nil && ctx.Err() == nil {
+			c.note(provider, err)
+		}
+	}()
+	secret, ok, err := c.source.Credential(ctx, provider)
+	if err != nil {
+		return "", api.Errorf(api.CodeCredentialsMissing, "the credential for provider %s could not be read: %w", provider, err)
+	}
+	if !ok || secret == "" {
+		return "", api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none", provider)
+	}
+	return secret, nil
+}
+
+// there reports whether the provider's credential is there.
+func (c *credentials) there(ctx context.Context, provider string) bool {
+	c.mu.Lock()
+	s := c.of(provider)
+	if s.known && c.now().Before(s.until) {
+		defer c.mu.Unlock()
+		return s.err == nil
+	}
+	if s.looking == nil {
+		s.looking, s.slow = make(chan struct{}), false
+		go c.look(provider, s.looking)
+	}
+	looking, slow := s.looking, s.slow
+	c.mu.Unlock()
+	if !slow {
+		timer := time.NewTimer(lookWait)
+		defer timer.Stop()
+		select {
+		case <-looking:
+		case <-ctx.Done():
+		case <-timer.C:
+			slow = true
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slow && s.looking == looking {
+		s.slow = true
+	}
+	return s.known && s.err == nil
+}
+
+// look asks the program, and ends also where the callback ends its goroutine.
+func (c *credentials) look(provider string, done chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), lookBound)
+	defer cancel()
+	err := error(api.Errorf(api.CodeCredentialsMissing, "the credential for provider %s could not be read: the program's callback ended its goroutine", provider))
+	defer func() {
+		c.note(provider, err)
+		c.mu.Lock()
+		c.of(provider).looking = nil
+		c.mu.Unlock()
+		close(done)
+	}()
+	_, err = c.secret(ctx, provider)
+}
+
+// note takes an answer down, and tells of one that is new.
+func (c *credentials) note(provider string, err error) {
+	c.mu.Lock()
+	s := c.of(provider)
+	changed := c.changed
+	if s.known && (err == nil) == (s.err == nil) && (err == nil || err.Error() == s.err.Error()) {
+		changed = nil
+	}
+	s.known, s.err, s.until = true, err, c.now().Add(trustCredential)
+	if err != nil {
+		s.until = c.now().Add(trustMissing)
+	}
+	c.mu.Unlock()
+	if changed != nil {
+		go changed(provider, err) // whoever is told may want what waits for this very answer
+	}
+}
+
+func (c *credentials) of(provider string) *seen {
+	s := c.seen[provider]
+	if s == nil {
+		s = &seen{}
+		c.seen[provider] = s
+	}
+	return s
+}
