@@ -35,10 +35,10 @@ func registered(t *testing.T) (l *Leaser, wall time.Time, boot time.Duration) {
 func TestALeaseIsUsableUntilItsMarginAfterTheRenewalWasSent(t *testing.T) {
 	t.Parallel()
 	l, _, boot := registered(t)
-	if !l.Live("p", boot + 6*time.Second - 1) {
+	if !l.Live("p", boot+6*time.Second-1) {
 		t.Error("not usable within the lease less its margin")
 	}
-	if l.Live("p", boot + 6*time.Second) {
+	if l.Live("p", boot+6*time.Second) {
 		t.Error("usable in the margin")
 	}
 }
@@ -62,7 +62,7 @@ func TestBodiesStopWhenNoRenewalIsConfirmedInTimeAndMayStartAgainOnceOneIs(t *te
 		t.Error("told to stop twice")
 	}
 	l.Step(wall.Add(7*time.Second), boot+7*time.Second, LeaseAnswer{ID: "p"})
-	if !l.Live("p", boot + 7*time.Second) {
+	if !l.Live("p", boot+7*time.Second) {
 		t.Error("not usable after a confirmed renewal")
 	}
 }
