@@ -218,7 +218,7 @@ func (d *decision) begin(c Begin) {
 
 // takeOver records the take-over and what it finds unfinished.
 func (d *decision) takeOver(c TakeOver) {
-	d.emit(TakenOver{Epoch: c.Epoch, From: c.From, Process: c.Process})
+	d.emit(TakenOver(c))
 	t := d.s.Turn
 	if t == nil {
 		return

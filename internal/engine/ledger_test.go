@@ -39,7 +39,6 @@ type callEntry struct {
 	effect   api.Effect
 	refused  bool
 	approved bool
-	asked    bool
 	starts   int
 	mayStart bool // again
 	results  int

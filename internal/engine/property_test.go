@@ -422,21 +422,23 @@ func (w *world) cooperateOnce() {
 			}
 		}
 	}
-	for _, e := range engine.Pending(w.state) {
-		if w.now.Before(e.NotBefore) {
-			w.now = e.NotBefore
-		}
-		switch {
-		case e.Kind == engine.InspectEffect:
-			_, _ = w.decide(engine.Inspected{CallID: e.CallID, Attempt: e.Attempt, Answer: engine.InspectedSucceeded})
-		case !e.Started:
-			_, _ = w.decide(engine.Begin{Effect: e, Epoch: w.epoch})
-		case e.Kind == engine.ModelEffect:
-			_, _ = w.decide(engine.ModelDone{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: e.Epoch, Items: []engine.Item{text("done")}, Stop: engine.StopEnd})
-		default:
-			_, _ = w.decide(engine.ToolOutcome{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch, Output: "done"})
-		}
+	pending := engine.Pending(w.state)
+	if len(pending) == 0 {
 		return
+	}
+	e := pending[0]
+	if w.now.Before(e.NotBefore) {
+		w.now = e.NotBefore
+	}
+	switch {
+	case e.Kind == engine.InspectEffect:
+		_, _ = w.decide(engine.Inspected{CallID: e.CallID, Attempt: e.Attempt, Answer: engine.InspectedSucceeded})
+	case !e.Started:
+		_, _ = w.decide(engine.Begin{Effect: e, Epoch: w.epoch})
+	case e.Kind == engine.ModelEffect:
+		_, _ = w.decide(engine.ModelDone{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: e.Epoch, Items: []engine.Item{text("done")}, Stop: engine.StopEnd})
+	default:
+		_, _ = w.decide(engine.ToolOutcome{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch, Output: "done"})
 	}
 }
 

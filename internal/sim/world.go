@@ -28,7 +28,6 @@ type world struct {
 	order    []*session
 	sent     []*submission
 	ids      int
-	people   int
 
 	steps, actorSteps int
 	result            Result

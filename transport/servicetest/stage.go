@@ -157,10 +157,6 @@ func (s *stage) until(session string, typ api.EventType, when ...func(api.Event)
 	}
 }
 
-func of(run api.RunReference) func(api.Event) bool {
-	return func(e api.Event) bool { return e.Run == run.Run }
-}
-
 // drain reads a stream to its end.
 func (s *stage) drain(q api.FollowQuery) []api.Event {
 	s.Helper()
@@ -294,9 +290,6 @@ func calls(names ...string) Answer {
 func rounds(answers ...Answer) func(Prompt) Answer {
 	return func(p Prompt) Answer { return answers[min(p.Round, len(answers)-1)] }
 }
-
-// block waits for the context's end.
-func block(ctx context.Context) { <-ctx.Done() }
 
 // gate blocks whoever enters until it is opened, or the context ends.
 type gate struct {
