@@ -26,11 +26,14 @@ type AgentDefinition struct {
 	// UnknownOutcome says what happens to a side effect whose outcome nobody can tell. Defaults to OutcomeAsk.
 	UnknownOutcome UnknownOutcome
 	// AutoSkipQuestions answers the model's questions as skipped.
-	AutoSkipQuestions   bool
+	AutoSkipQuestions bool
+	// AutoApproverContext guides the reviewer of ApproveAuto, and Compaction the summaries of older history.
+	// Both are stored and have no effect in this version.
 	AutoApproverContext *string
 	Compaction          *CompactionOptions
 
-	// A host that lacks one of these refuses the definition with unsupported_option.
+	// What follows is for later versions: this one refuses a definition that sets any of it, with
+	// unsupported_option.
 	Guardrails     []string
 	Hooks          []string
 	Memory         json.RawMessage
@@ -81,10 +84,14 @@ type Agent struct {
 // Reference is the agent's name and the digest of its definition.
 func (a *Agent) Reference() AgentReference { return a.reference }
 
-// NewSession returns once the session is durable. Without options it has a private scratch directory and
-// the agent's settings.
+// NewSession returns once the session is durable. Without options it has a private scratch directory, which
+// is made now, and the agent's settings.
 //
-// Errors: invalid_workspace, invalid_guidance, unknown_provider, unsupported_option.
+// Errors: invalid_request, invalid_workspace, invalid_guidance, unsupported_option; unknown_provider for a
+// Model whose provider is neither in this process nor OpenAI, Anthropic or Google. One of those that this
+// process lacks is accepted, and so is an agent's: turns wait, with registration_missing in
+// Result.WaitingFor, for a process that has it. submission_conflict for an IdempotencyKey that made a
+// session with other options.
 func (a *Agent) NewSession(ctx context.Context, opts ...SessionOptions) (*Session, error) {
 	options, err := one("SessionOptions", opts)
 	if err != nil {
@@ -100,8 +107,12 @@ func (a *Agent) NewSession(ctx context.Context, opts ...SessionOptions) (*Sessio
 // ResumeSession finds a session of this agent by its reference; nothing is created (SE2). Work that the
 // session had under way goes on by itself: look at [Session.State] before sending anything.
 //
-// Errors: foreign_store, session_not_found, session_deleted, wrong_agent.
+// Errors: invalid_request for an incomplete reference, foreign_store, session_not_found, session_deleted,
+// session_parked, wrong_agent.
 func (a *Agent) ResumeSession(ctx context.Context, ref SessionReference) (*Session, error) {
+	if err := complete(ref); err != nil {
+		return nil, err
+	}
 	if err := a.harness.service.ResumeSession(ctx, ref, a.reference.Name); err != nil {
 		return nil, err
 	}

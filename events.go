@@ -2,51 +2,53 @@ package openworker
 
 import "github.com/openworkerai/openworker/api"
 
-// Event is one public event; see the constants for its types, and [Data] for what it holds.
 type (
-	Event     = api.Event
+	// Event is one public event of a session. Number is 0 for the live ones, which are not stored; [Data]
+	// decodes what it holds.
+	Event = api.Event
+	// EventType is one of the Event constants, or one that a later version adds: pass those through.
 	EventType = api.EventType
 )
 
-// Journalled events, and the two live ones that have no number. Each names the type of its data.
+// The types of events, each with the type of its data. The last two are live only.
 const (
-	EventSessionCreated      = api.EventSessionCreated      // SessionCreated
-	EventSessionTakenOver    = api.EventSessionTakenOver    // SessionTakenOver
-	EventSessionDeleted      = api.EventSessionDeleted      // none
-	EventTurnAccepted        = api.EventTurnAccepted        // TurnAccepted
-	EventTurnStarted         = api.EventTurnStarted         // none
-	EventCancelRequested     = api.EventCancelRequested     // CancelRequested
-	EventTurnEnded           = api.EventTurnEnded           // TurnEnded
-	EventModelCallStarted    = api.EventModelCallStarted    // ModelCallStarted
-	EventModelCallFailed     = api.EventModelCallFailed     // ModelCallFailed
-	EventModelCallFinished   = api.EventModelCallFinished   // ModelCallFinished
-	EventToolCallStarted     = api.EventToolCallStarted     // ToolCallStarted
-	EventToolCallFinished    = api.EventToolCallFinished    // ToolCallFinished
-	EventToolCallLost        = api.EventToolCallLost        // ToolCallLost
-	EventToolCallInspected   = api.EventToolCallInspected   // ToolCallInspected
-	EventToolOutcomeLate     = api.EventToolOutcomeLate     // ToolCallFinished
-	EventInteractionRequired = api.EventInteractionRequired // InteractionRequired
-	EventInteractionResolved = api.EventInteractionResolved // InteractionResolved
-	EventTextDelta           = api.EventTextDelta           // Delta
-	EventReasoningDelta      = api.EventReasoningDelta      // Delta
+	EventSessionCreated      = api.EventSessionCreated      // SessionCreated: always number 1
+	EventSessionTakenOver    = api.EventSessionTakenOver    // SessionTakenOver: another process goes on
+	EventSessionDeleted      = api.EventSessionDeleted      // none: the last event of a subscription
+	EventTurnAccepted        = api.EventTurnAccepted        // TurnAccepted: the message is durable
+	EventTurnStarted         = api.EventTurnStarted         // none: a queued turn begins
+	EventCancelRequested     = api.EventCancelRequested     // CancelRequested: the turn will end
+	EventTurnEnded           = api.EventTurnEnded           // TurnEnded: the run's terminal event
+	EventModelCallStarted    = api.EventModelCallStarted    // ModelCallStarted: an attempt at a model call begins
+	EventModelCallFailed     = api.EventModelCallFailed     // ModelCallFailed: this attempt's deltas are void
+	EventModelCallFinished   = api.EventModelCallFinished   // ModelCallFinished: the answer is stored
+	EventToolCallStarted     = api.EventToolCallStarted     // ToolCallStarted: the intent, before the tool runs
+	EventToolCallFinished    = api.EventToolCallFinished    // ToolCallFinished: the outcome is stored
+	EventToolCallLost        = api.EventToolCallLost        // ToolCallLost: its process ended before its outcome was stored
+	EventToolCallInspected   = api.EventToolCallInspected   // ToolCallInspected: what an inspection found
+	EventToolOutcomeLate     = api.EventToolOutcomeLate     // ToolCallFinished: of a call that its turn ended without
+	EventInteractionRequired = api.EventInteractionRequired // InteractionRequired: a person is asked
+	EventInteractionResolved = api.EventInteractionResolved // InteractionResolved: answered, or closed with its turn
+	EventTextDelta           = api.EventTextDelta           // Delta: a piece of the answer's text
+	EventReasoningDelta      = api.EventReasoningDelta      // Delta: a piece of the model's reasoning
 )
 
 // The data of events.
 type (
-	SessionCreated      = api.SessionCreated
-	SessionTakenOver    = api.SessionTakenOver
-	TurnAccepted        = api.TurnAccepted
-	CancelRequested     = api.CancelRequested
-	TurnEnded           = api.TurnEnded
-	ModelCallStarted    = api.ModelCallStarted
-	ModelCallFailed     = api.ModelCallFailed
-	ModelCallFinished   = api.ModelCallFinished
-	RequestCall         = api.RequestCall
-	ToolCallStarted     = api.ToolCallStarted
-	ToolCallFinished    = api.ToolCallFinished
-	ToolCallLost        = api.ToolCallLost
-	ToolCallInspected   = api.ToolCallInspected
-	InteractionRequired = api.InteractionRequired
-	InteractionResolved = api.InteractionResolved
-	Delta               = api.Delta
+	SessionCreated      = api.SessionCreated      // data of session_created: agent, workspace, owner, metadata
+	SessionTakenOver    = api.SessionTakenOver    // data of session_taken_over: from which process to which
+	TurnAccepted        = api.TurnAccepted        // data of turn_accepted: the message and its model
+	CancelRequested     = api.CancelRequested     // data of turn_cancel_requested: by whom and why
+	TurnEnded           = api.TurnEnded           // data of turn_ended: status, usage and failure of the run
+	ModelCallStarted    = api.ModelCallStarted    // data of model_call_started: which call, which attempt
+	ModelCallFailed     = api.ModelCallFailed     // data of model_call_failed: why, and when it is tried again
+	ModelCallFinished   = api.ModelCallFinished   // data of model_call_finished: text, calls and usage of an answer
+	RequestCall         = api.RequestCall         // one tool call that an answer asks for
+	ToolCallStarted     = api.ToolCallStarted     // data of tool_call_started: which call, which attempt
+	ToolCallFinished    = api.ToolCallFinished    // data of tool_call_finished and tool_outcome_late: the output, and a code where it failed
+	ToolCallLost        = api.ToolCallLost        // data of tool_call_lost: which call, which attempt
+	ToolCallInspected   = api.ToolCallInspected   // data of tool_call_inspected: what was found
+	InteractionRequired = api.InteractionRequired // data of interaction_required: what is asked about which call
+	InteractionResolved = api.InteractionResolved // data of interaction_resolved: the decision and who made it
+	Delta               = api.Delta               // data of the live events: text, with the call and attempt that it belongs to
 )

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -20,13 +21,15 @@ type Options struct {
 	StateDir string
 	// Store is used instead of one in StateDir. Its owner closes it, after the harness.
 	Store store.Store
-	// Providers are those that agents may name. A session whose provider is missing waits for a process
-	// that has it.
+	// Providers speak to the models that this process can use. Agents may also name OpenAI, Anthropic and
+	// Google where they are not here: a session whose provider this process lacks waits, with
+	// registration_missing in WaitingFor, for a process that has it.
 	Providers []Provider
 	// Credentials are asked for a provider's secret at each call. nil has none.
 	Credentials Credentials
-	// ScratchDir holds the private workspaces of sessions without one of their own. Defaults to the system's
-	// cache directory + "/openworker".
+	// ScratchDir holds the private workspaces of sessions without one of their own, which are made with the
+	// sessions. Defaults to the directory "openworker", and in it one named for the store, in the user's cache
+	// directory: $XDG_CACHE_HOME or ~/.cache on Linux.
 	ScratchDir string
 	// Logger gets what nobody is there to be told. Defaults to none.
 	Logger *slog.Logger
@@ -57,10 +60,16 @@ type host interface {
 // Open opens the store and goes on with what its sessions had under way, as far as this process can run
 // it: a session whose tools are not there yet waits until [Harness.Agent] or [Harness.Bind] brings them.
 //
-// Errors: invalid_request without a StateDir and a Store, and the codes that begin with store_.
+// Errors: invalid_request without a StateDir and a Store and for a provider that is nil, and the codes that
+// begin with store_.
 func Open(ctx context.Context, opts Options) (*Harness, error) {
 	if opts.StateDir == "" && opts.Store == nil {
 		return nil, api.Errorf(api.CodeInvalidRequest, "Options need a StateDir, for example %q, or a Store", "./state")
+	}
+	for i, p := range opts.Providers {
+		if v := reflect.ValueOf(p); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			return nil, api.Errorf(api.CodeInvalidRequest, "provider %d of %d is nil; leave it out, or look at the error of what was to make it", i+1, len(opts.Providers))
+		}
 	}
 	if opts.StateDir != "" { // so that it stays the same directory, and workspaces can be compared with it
 		dir, err := filepath.Abs(opts.StateDir)
@@ -100,8 +109,9 @@ func Open(ctx context.Context, opts Options) (*Harness, error) {
 }
 
 // Close stops this process's work and closes the store that Open opened. Turns under way are left to
-// recovery: the next process goes on with them. ctx bounds the wait for bodies that are running. Every
-// later call of the harness and of what came from it fails with code closed.
+// recovery: the next process goes on with them. Tool bodies that run are told to stop by their context; ctx
+// bounds the wait for them, which also ends a second after CancelGrace. Every later call of the harness and
+// of what came from it fails with code closed, and so do those that wait: results, event streams.
 func (h *Harness) Close(ctx context.Context) error {
 	err := h.service.Close(ctx)
 	if h.store == nil {
@@ -162,12 +172,54 @@ func (h *Harness) StoredAgent(ctx context.Context, name string) (*Agent, error) 
 // ResumeSession finds a session by its reference, whatever its agent, to look at it, to send and to answer;
 // nothing is created (SE2). It goes on in the processes that have its agent, which this one may be.
 //
-// Errors: foreign_store, session_not_found, session_deleted, wrong_agent.
+// Errors: invalid_request for an incomplete reference, foreign_store, session_not_found, session_deleted,
+// session_parked, wrong_agent.
 func (h *Harness) ResumeSession(ctx context.Context, ref SessionReference) (*Session, error) {
+	if err := complete(ref); err != nil {
+		return nil, err
+	}
 	if err := h.service.ResumeSession(ctx, ref, ref.Agent); err != nil {
 		return nil, err
 	}
 	return &Session{service: h.service, reference: ref}, nil
+}
+
+// Session is ResumeSession for a program that has only the session's ID, as a server with /sessions/{id}: it
+// looks in the harness's own store, whatever the session's agent. An ID is no permission either.
+//
+// Errors: invalid_request, session_not_found, session_deleted, session_parked.
+func (h *Harness) Session(ctx context.Context, id string) (*Session, error) {
+	if id == "" {
+		return nil, api.Errorf(api.CodeInvalidRequest, "the session's ID is empty; give what Session.ID returned")
+	}
+	host, err := h.service.Capabilities(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := h.service.Events(ctx, api.EventQuery{Session: id, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	ref := SessionReference{Store: host.Store, Session: id}
+	for _, first := range page.Events { // session_created
+		created, err := Data[SessionCreated](first)
+		if err != nil {
+			return nil, err
+		}
+		ref.Agent = created.Agent
+	}
+	return h.ResumeSession(ctx, ref)
+}
+
+// complete refuses a reference that is only a part of one.
+func complete(ref SessionReference) error {
+	switch {
+	case ref.Session == "":
+		return api.Errorf(api.CodeInvalidRequest, "the reference has no session; keep the whole value of Session.Reference, or find a session by its ID with Harness.Session")
+	case ref.Store == "":
+		return api.Errorf(api.CodeInvalidRequest, "the reference to session %s has no store; keep the whole value of Session.Reference, or find a session by its ID with Harness.Session", ref.Session)
+	}
+	return nil
 }
 
 // Sessions iterates over sessions, newest activity first, a page at a time. Limit is the size of a page.

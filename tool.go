@@ -7,31 +7,36 @@ import (
 	"github.com/openworkerai/openworker/tool"
 )
 
-// A Tool is an action that a model may ask for; package tool documents it. [NewTool] makes one of a
-// function.
 type (
-	Tool        = tool.Tool
-	ToolCall    = tool.Call
+	// Tool is an action that a model may ask for. [NewTool] makes one of a function; package tool says how to
+	// implement it otherwise.
+	Tool = tool.Tool
+	// ToolCall is what a tool's function is told of the call that it runs for: its ID, session, run, workspace.
+	ToolCall = tool.Call
+	// ToolOptions are the options of [NewTool]: effect, time-out, inspection, schema.
 	ToolOptions = tool.Options
-	Effect      = api.Effect
-	Inspection  = tool.Inspection
-	Outcome     = tool.Outcome
+	// Effect says what a repetition would do; "" means SideEffect.
+	Effect = api.Effect
+	// Inspection is what ToolOptions.Inspect answers: an outcome with the output or the reason.
+	Inspection = tool.Inspection
+	// Outcome is one of the Inspect constants.
+	Outcome = tool.Outcome
 )
 
 // What a repetition of a tool's action would do (RE3).
 const (
-	SideEffect = api.SideEffect
-	Idempotent = api.Idempotent
-	ReadOnly   = api.ReadOnly
+	SideEffect = api.SideEffect // it must not happen twice: after a crash it is inspected, or a person is asked; the default
+	Idempotent = api.Idempotent // under the same call ID there is no second effect: after a crash it runs again
+	ReadOnly   = api.ReadOnly   // it changes nothing: after a crash it runs again
 )
 
 // What an inspection found.
 const (
-	Succeeded    = tool.Succeeded
-	Failed       = tool.Failed
-	NotStarted   = tool.NotStarted
-	StillRunning = tool.StillRunning
-	Unknown      = tool.Unknown
+	InspectSucceeded    = tool.Succeeded    // it took effect; Output is its result
+	InspectFailed       = tool.Failed       // it did not take effect and will not; Output says why
+	InspectNotStarted   = tool.NotStarted   // a promise: this attempt did nothing and can no longer start; the call runs
+	InspectStillRunning = tool.StillRunning // it is asked again later
+	InspectUnknown      = tool.Unknown      // it cannot be told; the agent's UnknownOutcome decides
 )
 
 // NewTool makes a tool of a function. The input schema is inferred from In: names from `json` tags,

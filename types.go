@@ -7,136 +7,153 @@ import (
 	"github.com/openworkerai/openworker/model"
 )
 
-// The types of package api and the provider interface under one import; package api documents them.
+// The types of the contract, which package api declares, under this package's import.
 type (
+	// Provider speaks to models; packages model/openaichat and model/scripted have some.
 	Provider = model.Provider
+	// ModelRef names a model as a provider, in any case, and a name, as the provider spells it.
 	ModelRef = api.ModelRef
 
-	AgentReference    = api.AgentReference
-	Approvals         = api.Approvals
-	ApprovalMode      = api.ApprovalMode
-	Limits            = api.Limits
-	BuiltinTools      = api.BuiltinTools
-	UnknownOutcome    = api.UnknownOutcome
+	// AgentReference is an agent's name and the digest of its definition.
+	AgentReference = api.AgentReference
+	// Approvals says who decides on an agent's tool calls: a mode, with tools for ApproveOnly.
+	Approvals = api.Approvals
+	// ApprovalMode is one of the Approve constants; "" means ApproveAlways.
+	ApprovalMode = api.ApprovalMode
+	// Limits bound a turn; nil fields inherit, [Set] sets one: Limits{MaxModelCalls: Set(3)}.
+	Limits = api.Limits
+	// BuiltinTools switches the session's own tools; nil means on for an agent that has tools.
+	BuiltinTools = api.BuiltinTools
+	// UnknownOutcome is OutcomeAsk or OutcomeTellModel; "" means OutcomeAsk.
+	UnknownOutcome = api.UnknownOutcome
+	// CompactionOptions guide how older history is summarised; no effect in this version.
 	CompactionOptions = api.CompactionOptions
 
-	SessionReference   = api.SessionReference
-	SessionOptions     = api.SessionOptions
-	HistoryImport      = api.HistoryImport
-	SessionState       = api.SessionState
-	Activity           = api.Activity
-	WaitReason         = api.WaitReason
-	UnknownAction      = api.UnknownAction
-	Timer              = api.Timer
-	Grant              = api.Grant
-	SessionInfo        = api.SessionInfo
-	SessionQuery       = api.SessionQuery
+	// SessionReference is what a program keeps to find its session again: a small JSON value.
+	SessionReference = api.SessionReference
+	// SessionOptions are the options of [Agent.NewSession].
+	SessionOptions = api.SessionOptions
+	// HistoryImport is one item of an imported conversation, which this version refuses.
+	HistoryImport = api.HistoryImport
+	// SessionState is what [Session.State] tells: activity, run, open interactions, what is waited for.
+	SessionState = api.SessionState
+	// Activity is what a session does: one of the Activity constants.
+	Activity = api.Activity
+	// WaitReason says what a waiting session waits for: an interaction, a time, or something that is missing, by code.
+	WaitReason = api.WaitReason
+	// UnknownAction is a side effect that had started and whose outcome is not known.
+	UnknownAction = api.UnknownAction
+	// Timer is something that a session will do by itself at a time, such as a retry.
+	Timer = api.Timer
+	// Grant is a permission for one tool in one session, given with AllowSession.
+	Grant = api.Grant
+	// SessionInfo is one session in a list.
+	SessionInfo = api.SessionInfo
+	// SessionQuery selects sessions for [Harness.Sessions]; the zero value selects all without an owner.
+	SessionQuery = api.SessionQuery
+	// SessionInteraction is an open interaction with the session that it belongs to.
 	SessionInteraction = api.SessionInteraction
-	InteractionQuery   = api.InteractionQuery
-	HistoryItem        = api.HistoryItem
-	HistoryPage        = api.HistoryPage
-	HistoryQuery       = api.HistoryQuery
+	// InteractionQuery selects interactions for [Harness.Interactions], by owner.
+	InteractionQuery = api.InteractionQuery
+	// HistoryItem is one item of a conversation: a message, a call, a result.
+	HistoryItem = api.HistoryItem
+	// HistoryPage is a page of a conversation, with where the next one begins.
+	HistoryPage = api.HistoryPage
+	// HistoryQuery is what [Harness.Service] takes for a page of history.
+	HistoryQuery = api.HistoryQuery
 
-	TurnOptions  = api.TurnOptions
-	WhenBusy     = api.WhenBusy
+	// TurnOptions hold for one message: submission ID, model, limits, what to do with a busy session.
+	TurnOptions = api.TurnOptions
+	// WhenBusy is one of the Busy constants; "" means BusyReject.
+	WhenBusy = api.WhenBusy
+	// RunReference names a run and the place in the journal where it begins.
 	RunReference = api.RunReference
-	RunStatus    = api.RunStatus
-	Result       = api.Result
-	Failure      = api.Failure
-	Usage        = api.Usage
+	// RunStatus is how a run stands: one of the Status constants.
+	RunStatus = api.RunStatus
+	// Result is how a run ended, or what it waits for.
+	Result = api.Result
+	// Failure is why a run failed: a code and a message.
+	Failure = api.Failure
+	// Usage counts tokens.
+	Usage = api.Usage
 
-	Interaction     = api.Interaction
+	// Interaction is a durable question to a person; [Session.Resolve] answers it.
+	Interaction = api.Interaction
+	// InteractionKind says what is asked: one of the Interaction constants. It tells which decisions fit.
 	InteractionKind = api.InteractionKind
+	// InteractionCall is the tool call that an interaction is about.
 	InteractionCall = api.InteractionCall
-	Answer          = api.Answer
-	Decision        = api.Decision
+	// Answer resolves an interaction: a decision, with a reason or an output.
+	Answer = api.Answer
+	// Decision is an answer's verdict; which ones fit depends on the interaction's kind.
+	Decision = api.Decision
 
-	// Error is the one error type; the codes are constants of package api.
+	// Error is the one error type: every error of this package has a code, a message and perhaps details.
 	Error = api.Error
-	Code  = api.Code
+	// Code is one of the Code constants.
+	Code = api.Code
 )
 
 // Who decides on a tool call (AP1).
 const (
-	ApproveAlways = api.ApproveAlways
-	ApproveOnly   = api.ApproveOnly
-	ApproveAuto   = api.ApproveAuto
-	ApproveNever  = api.ApproveNever
+	ApproveAlways = api.ApproveAlways // a person is asked for each call, unless the session holds a grant; the default
+	ApproveOnly   = api.ApproveOnly   // a person is asked for the tools that Approvals lists, the others are approved by policy
+	ApproveAuto   = api.ApproveAuto   // a reviewer model decides; refused with unsupported_option in this version
+	ApproveNever  = api.ApproveNever  // nobody is asked
 )
 
 // What happens to a side effect whose outcome nobody can tell (RE3).
 const (
-	OutcomeAsk       = api.OutcomeAsk
-	OutcomeTellModel = api.OutcomeTellModel
+	OutcomeAsk       = api.OutcomeAsk       // a person is asked, by an interaction of kind unknown_outcome; the default
+	OutcomeTellModel = api.OutcomeTellModel // the model is told, and to look before any retry
 )
 
 // What a session is doing (SE3).
 const (
-	Idle       = api.Idle
-	Running    = api.Running
-	Waiting    = api.Waiting
-	Recovering = api.Recovering
+	ActivityIdle       = api.Idle       // no turn is under way
+	ActivityRunning    = api.Running    // a live process works on it
+	ActivityWaiting    = api.Waiting    // it waits for a person, a credential, a registration or a time; see WaitingFor
+	ActivityRecovering = api.Recovering // its process is gone or silent, and none has taken it over yet
 )
 
 // What happens to a message that meets a running turn (SE4).
 const (
-	BusyReject    = api.BusyReject
-	BusyQueue     = api.BusyQueue
-	BusyInterrupt = api.BusyInterrupt
+	BusyReject    = api.BusyReject    // it is refused with session_busy, which names the run; the default
+	BusyQueue     = api.BusyQueue     // it runs after the turn and whatever is queued before it
+	BusyInterrupt = api.BusyInterrupt // the turn is cancelled, and it runs next, ahead of the queue
 )
 
-// How a run stands (RU2).
+// How a run stands (RU2). All but interrupted are ends.
 const (
-	StatusCompleted    = api.StatusCompleted
-	StatusInterrupted  = api.StatusInterrupted
-	StatusLimitReached = api.StatusLimitReached
-	StatusCancelled    = api.StatusCancelled
-	StatusFailed       = api.StatusFailed
+	StatusCompleted    = api.StatusCompleted    // the model ended its answer
+	StatusInterrupted  = api.StatusInterrupted  // it waits: Interactions and WaitingFor say for what; the same run goes on
+	StatusLimitReached = api.StatusLimitReached // calls or tokens ran out, and the model closed the turn
+	StatusCancelled    = api.StatusCancelled    // somebody cancelled it
+	StatusFailed       = api.StatusFailed       // Error says why
 )
 
-// What a person is asked, and the answers.
+// What a person is asked.
 const (
-	InteractionApproval       = api.InteractionApproval
-	InteractionQuestion       = api.InteractionQuestion
-	InteractionUnknownOutcome = api.InteractionUnknownOutcome
-
-	AllowOnce    = api.AllowOnce
-	AllowSession = api.AllowSession
-	Deny         = api.Deny
-
-	OutcomeSucceeded = api.OutcomeSucceeded
-	OutcomeFailed    = api.OutcomeFailed
-	OutcomeRetry     = api.OutcomeRetry
-
-	InteractionCancelled = api.InteractionCancelled
+	InteractionApproval       = api.InteractionApproval       // may this call run; AllowOnce, AllowSession or Deny
+	InteractionQuestion       = api.InteractionQuestion       // a question of the model; not asked in this version
+	InteractionUnknownOutcome = api.InteractionUnknownOutcome // what became of this action; OutcomeSucceeded, OutcomeFailed or OutcomeRetry
 )
 
-// Targets for errors.Is.
-var (
-	ErrInvalidRequest      = api.ErrInvalidRequest
-	ErrDefinitionConflict  = api.ErrDefinitionConflict
-	ErrSubmissionConflict  = api.ErrSubmissionConflict
-	ErrUnsupportedOption   = api.ErrUnsupportedOption
-	ErrAgentNotFound       = api.ErrAgentNotFound
-	ErrSessionNotFound     = api.ErrSessionNotFound
-	ErrSessionDeleted      = api.ErrSessionDeleted
-	ErrSessionBusy         = api.ErrSessionBusy
-	ErrQueueFull           = api.ErrQueueFull
-	ErrRunNotFound         = api.ErrRunNotFound
-	ErrInteractionNotFound = api.ErrInteractionNotFound
-	ErrAlreadyResolved     = api.ErrAlreadyResolved
-	ErrCredentialsMissing  = api.ErrCredentialsMissing
-	ErrRegistrationMissing = api.ErrRegistrationMissing
-	ErrStoreBusy           = api.ErrStoreBusy
-	ErrStoreTooNew         = api.ErrStoreTooNew
-	ErrClosed              = api.ErrClosed
+// What a person answers.
+const (
+	AllowOnce    = api.AllowOnce    // approval: this call may run
+	AllowSession = api.AllowSession // approval: this call and later ones of its tool in this session may run
+	Deny         = api.Deny         // approval: this call may not run; the model is told Reason
+
+	OutcomeSucceeded = api.OutcomeSucceeded // unknown outcome: it took effect, and Output is its result
+	OutcomeFailed    = api.OutcomeFailed    // unknown outcome: it did not take effect, and will not; Reason says why
+	OutcomeRetry     = api.OutcomeRetry     // unknown outcome: run it again under the same call ID
+
+	InteractionCancelled = api.InteractionCancelled // how one is resolved whose turn ended, in the journal; nobody answers with it
 )
 
-// CodeOf is the code of an error: internal for one that is not ours, "" for nil.
-func CodeOf(err error) Code { return api.CodeOf(err) }
-
-// Set returns a pointer to v, for options with three states: nil inherits, a pointer to the zero value
-// clears, a pointer to another value sets.
+// Set returns a pointer to v, for optional fields: nil inherits, a pointer sets. An empty text that is set
+// clears what is inherited; a limit that is set to 0 or less is refused with invalid_limits.
 func Set[T any](v T) *T { return &v }
 
 // Data decodes the data of an event, for example Data[openworker.TurnEnded](event) of a turn_ended. An

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -73,7 +74,8 @@ func fill(v reflect.Value) {
 	}
 }
 
-// What package api exports is here under the same name, but for what only a face needs and for the codes.
+// What package api exports is here under the same name, but for what only a face needs and for names that say
+// too little in this package.
 func TestTheContractIsReachedThroughOneImport(t *testing.T) {
 	t.Parallel()
 	onlyForFaces := []string{
@@ -85,11 +87,76 @@ func TestTheContractIsReachedThroughOneImport(t *testing.T) {
 	have := exported(t, ".")
 	for _, name := range exported(t, "api") {
 		switch {
-		case slices.Contains(onlyForFaces, name), strings.HasPrefix(name, "Code") && name != "Code" && name != "CodeOf",
-			strings.HasPrefix(name, "Max"), strings.HasPrefix(name, "Default"):
+		case slices.Contains(onlyForFaces, name), strings.HasPrefix(name, "Max"), strings.HasPrefix(name, "Default"):
+		case slices.Contains([]string{"Idle", "Running", "Waiting", "Recovering"}, name) && slices.Contains(have, "Activity"+name):
 		case !slices.Contains(have, name):
 			t.Errorf("api.%s has no counterpart", name)
 		}
+	}
+}
+
+// Whoever reads go doc reads this package: each name says what it is.
+func TestEveryNameIsDocumented(t *testing.T) {
+	t.Parallel()
+	meanings := map[string]string{}
+	for _, c := range api.Codes() {
+		meanings[string(c.Code)] = c.Meaning
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, codes := 0, 0
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(id *ast.Ident, docs ...*ast.CommentGroup) {
+			said := ""
+			for _, doc := range docs {
+				said += doc.Text()
+			}
+			if id.IsExported() {
+				names++
+				if len(strings.Fields(said)) < 3 && !strings.HasPrefix(id.Name, "Err") {
+					t.Errorf("%s: %s says only %q", path, id.Name, said)
+				}
+			}
+			if path == "codes.go" && strings.HasPrefix(id.Name, "Code") && id.Name != "CodeOf" {
+				codes++
+				if !slices.Contains(slices.Collect(maps.Values(meanings)), strings.TrimSpace(said)) {
+					t.Errorf("%s says %q, which is no meaning in api.Codes", id.Name, said)
+				}
+			}
+		}
+		for _, decl := range file.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				check(decl.Name, decl.Doc)
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					switch spec := spec.(type) {
+					case *ast.TypeSpec:
+						if decl.Lparen == token.NoPos {
+							check(spec.Name, decl.Doc)
+						} else {
+							check(spec.Name, spec.Doc, spec.Comment)
+						}
+					case *ast.ValueSpec:
+						for _, id := range spec.Names {
+							check(id, spec.Doc, spec.Comment)
+						}
+					}
+				}
+			}
+		}
+	}
+	if names < 150 || codes != len(meanings) {
+		t.Errorf("%d names and %d codes of %d were read", names, codes, len(meanings))
 	}
 }
 

@@ -148,23 +148,39 @@ func AsError(err error) *Error {
 	return &Error{Code: CodeInternal, Message: err.Error(), cause: err}
 }
 
-// Targets for errors.Is, one for each code that a caller of [Service] is likely to branch on.
+// Targets for errors.Is, one for each code that a method of [Service] returns as its error.
 var (
 	ErrInvalidRequest      = &Error{Code: CodeInvalidRequest}
+	ErrInvalidAgent        = &Error{Code: CodeInvalidAgent}
+	ErrInvalidTool         = &Error{Code: CodeInvalidTool}
+	ErrInvalidLimits       = &Error{Code: CodeInvalidLimits}
+	ErrInvalidGuidance     = &Error{Code: CodeInvalidGuidance}
+	ErrInvalidWorkspace    = &Error{Code: CodeInvalidWorkspace}
+	ErrUnknownProvider     = &Error{Code: CodeUnknownProvider}
+	ErrUnsupportedOption   = &Error{Code: CodeUnsupportedOption}
 	ErrDefinitionConflict  = &Error{Code: CodeDefinitionConflict}
 	ErrSubmissionConflict  = &Error{Code: CodeSubmissionConflict}
-	ErrUnsupportedOption   = &Error{Code: CodeUnsupportedOption}
 	ErrAgentNotFound       = &Error{Code: CodeAgentNotFound}
 	ErrSessionNotFound     = &Error{Code: CodeSessionNotFound}
 	ErrSessionDeleted      = &Error{Code: CodeSessionDeleted}
-	ErrSessionBusy         = &Error{Code: CodeSessionBusy}
-	ErrQueueFull           = &Error{Code: CodeQueueFull}
+	ErrSessionParked       = &Error{Code: CodeSessionParked}
+	ErrForeignStore        = &Error{Code: CodeForeignStore}
+	ErrWrongAgent          = &Error{Code: CodeWrongAgent}
 	ErrRunNotFound         = &Error{Code: CodeRunNotFound}
 	ErrInteractionNotFound = &Error{Code: CodeInteractionNotFound}
 	ErrAlreadyResolved     = &Error{Code: CodeAlreadyResolved}
+	ErrSessionBusy         = &Error{Code: CodeSessionBusy}
+	ErrQueueFull           = &Error{Code: CodeQueueFull}
 	ErrCredentialsMissing  = &Error{Code: CodeCredentialsMissing}
 	ErrRegistrationMissing = &Error{Code: CodeRegistrationMissing}
+	ErrCancelled           = &Error{Code: CodeCancelled}
 	ErrStoreBusy           = &Error{Code: CodeStoreBusy}
+	ErrStoreFull           = &Error{Code: CodeStoreFull}
+	ErrStoreReadOnly       = &Error{Code: CodeStoreReadOnly}
+	ErrStoreCorrupt        = &Error{Code: CodeStoreCorrupt}
 	ErrStoreTooNew         = &Error{Code: CodeStoreTooNew}
+	ErrStoreUnsupported    = &Error{Code: CodeStoreUnsupported}
+	ErrStoreUnavailable    = &Error{Code: CodeStoreUnavailable}
 	ErrClosed              = &Error{Code: CodeClosed}
+	ErrInternal            = &Error{Code: CodeInternal}
 )

@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"context"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,7 +41,8 @@ type Options struct {
 // marked omitempty or omitzero are optional; unknown fields are refused. A result that is a string is the
 // call's output as it stands, any other is its JSON.
 //
-// Errors are invalid_tool: a name that no provider accepts, a type without a schema, an unknown effect.
+// Errors are invalid_tool: a name that no provider accepts, a type without a schema, a result type that JSON
+// cannot hold, an unknown effect.
 func New[In, Out any](name, description string, fn func(ctx context.Context, call Call, in In) (Out, error), opts ...Options) (Tool, error) {
 	if len(opts) > 1 {
 		return nil, api.Errorf(api.CodeInvalidTool, "tool %q: %d option values are given; give one", name, len(opts))
@@ -66,6 +68,9 @@ func New[In, Out any](name, description string, fn func(ctx context.Context, cal
 	}
 	if o.Timeout < 0 {
 		return nil, api.Errorf(api.CodeInvalidTool, "tool %q: the time-out %s is negative; 0 means %s", name, o.Timeout, api.DefaultToolTimeout)
+	}
+	if wrong := unwritable(reflect.TypeFor[Out](), map[reflect.Type]bool{}); wrong != nil {
+		return nil, api.Errorf(api.CodeInvalidTool, "tool %q: the result type %s cannot be written as JSON, because of %s; return a string, or a type that can", name, reflect.TypeFor[Out](), wrong)
 	}
 	schema := o.InputSchema
 	if schema == nil {
@@ -176,6 +181,33 @@ func decode[In any](args json.RawMessage) (In, error) {
 		err = fmt.Errorf("at /%s: %s cannot be read as %s", strings.ReplaceAll(wrong.Field, ".", "/"), wrong.Value, wrong.Type)
 	}
 	return in, argumentsError(err.Error())
+}
+
+// unwritable is the type, t or one within it, that encoding/json refuses whatever its value, nil where there
+// is none. What stands behind an interface shows only when the tool runs.
+func unwritable(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
+	if seen[t] || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+		return nil
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
+		return t
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return unwritable(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			tag := f.Tag.Get("json")
+			if !f.IsExported() && !f.Anonymous || tag == "-" || strings.Contains(tag, ",omitzero") {
+				continue
+			}
+			if wrong := unwritable(f.Type, seen); wrong != nil {
+				return wrong
+			}
+		}
+	}
+	return nil
 }
 
 // infer makes the input schema of a type in the form that the strictest providers take: an object at the

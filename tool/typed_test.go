@@ -111,6 +111,8 @@ func TestAToolThatCannotWorkIsRefused(t *testing.T) {
 		{"no function", func() (tool.Tool, error) { return tool.New[lookup, string]("a", "", nil) }, "no function"},
 		{"an input that is no object", func() (tool.Tool, error) { return newTool[string]() }, "string is no struct"},
 		{"an input that contains itself", func() (tool.Tool, error) { return newTool[loop]() }, "cycle"},
+		{"a result that is a channel", returning[chan int], "chan int"},
+		{"a result with a function deep inside", returning[[]map[string]*struct{ F func() }], "because of func()"},
 		{"an input with a channel", func() (tool.Tool, error) { return newTool[struct{ C chan int }]() }, "chan int"},
 	}
 	for _, tt := range tests {
@@ -122,6 +124,40 @@ func TestAToolThatCannotWorkIsRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+func returning[Out any]() (tool.Tool, error) {
+	return tool.New("t", "", func(context.Context, tool.Call, struct{}) (out Out, err error) { return out, nil })
+}
+
+// itself writes its own JSON, whatever it holds.
+type itself struct{ C chan int }
+
+func (*itself) MarshalJSON() ([]byte, error) { return []byte("1"), nil }
+
+func TestAResultThatJSONCanHoldIsAccepted(t *testing.T) {
+	t.Parallel()
+	type tree struct {
+		Children []tree
+		hidden   chan int
+		Left     func() `json:"-"`
+		Absent   func() `json:"absent,omitzero"`
+	}
+	for name, make := range map[string]func() (tool.Tool, error){
+		"a type that contains itself": returning[tree], "its own JSON": returning[*itself], "a time": returning[time.Time], "anything": returning[any],
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			made, err := make()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := made.Run(t.Context(), tool.Call{Arguments: json.RawMessage("{}")}); err != nil {
+				t.Errorf("accepted, and then: %v", err)
+			}
+		})
+	}
+	_ = tree{}.hidden
 }
 
 func TestRun(t *testing.T) {

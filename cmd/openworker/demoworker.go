@@ -136,10 +136,10 @@ func sendInvoice(ledger string, hang bool, reports *json.Encoder) openworker.Too
 		}
 		for _, e := range entries {
 			if e.CallID == call.ID {
-				return openworker.Inspection{Outcome: openworker.Succeeded, Output: sent(e.invoice)}, nil
+				return openworker.Inspection{Outcome: openworker.InspectSucceeded, Output: sent(e.invoice)}, nil
 			}
 		}
-		return openworker.Inspection{Outcome: openworker.NotStarted}, nil
+		return openworker.Inspection{Outcome: openworker.InspectNotStarted}, nil
 	}
 	return openworker.MustTool(openworker.NewTool("send_invoice", "Sends an invoice.", send, openworker.ToolOptions{Inspect: look}))
 }
