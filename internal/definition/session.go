@@ -69,19 +69,9 @@ func NormalizeSession(opts api.SessionOptions, providers []string) (api.SessionO
 //
 // Errors: invalid_request, invalid_limits, invalid_guidance, unknown_provider, unsupported_option.
 func NormalizeTurn(opts api.TurnOptions, providers []string) (api.TurnOptions, error) {
-	for _, id := range []struct{ field, value string }{
-		{"submissionId", opts.SubmissionID}, {"idempotencyKey", opts.IdempotencyKey},
-	} {
-		if err := checkText(api.CodeInvalidRequest, id.field, id.value, api.MaxSubmissionIDBytes); err != nil {
-			return opts, err
-		}
-	}
-	switch {
-	case opts.SubmissionID == "":
-		opts.SubmissionID = opts.IdempotencyKey
-	case opts.IdempotencyKey != "" && opts.IdempotencyKey != opts.SubmissionID:
-		return opts, api.Errorf(api.CodeInvalidRequest, "submissionId %q and idempotencyKey %q are two names of one thing; give one of them",
-			short(opts.SubmissionID), short(opts.IdempotencyKey))
+	var err error
+	if opts.SubmissionID, err = SubmissionKey(opts); err != nil {
+		return opts, err
 	}
 	opts.IdempotencyKey = ""
 	switch opts.WhenBusy {
@@ -109,9 +99,28 @@ func NormalizeTurn(opts api.TurnOptions, providers []string) (api.TurnOptions, e
 	if err := checkEach("limits", opts.Limits); err != nil {
 		return opts, err
 	}
-	var err error
 	opts.Compaction, err = checkScoped(opts.AutoApproverContext, opts.Compaction)
 	return opts, err
+}
+
+// SubmissionKey is the submission ID of a turn under either of its names, "" for none (RU4). Errors are
+// invalid_request.
+func SubmissionKey(opts api.TurnOptions) (string, error) {
+	for _, id := range []struct{ field, value string }{
+		{"submissionId", opts.SubmissionID}, {"idempotencyKey", opts.IdempotencyKey},
+	} {
+		if err := checkText(api.CodeInvalidRequest, id.field, id.value, api.MaxSubmissionIDBytes); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case opts.SubmissionID == "":
+		return opts.IdempotencyKey, nil
+	case opts.IdempotencyKey != "" && opts.IdempotencyKey != opts.SubmissionID:
+		return "", api.Errorf(api.CodeInvalidRequest, "submissionId %q and idempotencyKey %q are two names of one thing; give one of them",
+			short(opts.SubmissionID), short(opts.IdempotencyKey))
+	}
+	return opts.SubmissionID, nil
 }
 
 // checkScoped checks the guidance of a session or a turn, where an empty text clears what is inherited.

@@ -16,6 +16,9 @@ import (
 
 // RegisterAgent implements api.Service (AG3).
 func (s *Service) RegisterAgent(ctx context.Context, owner string, def api.AgentDefinition) (api.AgentReference, error) {
+	if err := s.usable(); err != nil {
+		return api.AgentReference{}, err
+	}
 	def, err := definition.Normalize(def, s.providers())
 	if err != nil {
 		return api.AgentReference{}, err
@@ -47,6 +50,9 @@ func (s *Service) RegisterAgent(ctx context.Context, owner string, def api.Agent
 
 // Agents implements api.Service.
 func (s *Service) Agents(ctx context.Context, q api.AgentQuery) (api.AgentPage, error) {
+	if err := s.usable(); err != nil {
+		return api.AgentPage{}, err
+	}
 	limit, err := pageLimit(q.Limit)
 	if err != nil {
 		return api.AgentPage{}, err

@@ -16,6 +16,9 @@ import (
 
 // History implements api.Service (CO2). A cursor is the place in the conversation.
 func (s *Service) History(ctx context.Context, q api.HistoryQuery) (api.HistoryPage, error) {
+	if err := s.usable(); err != nil {
+		return api.HistoryPage{}, err
+	}
 	limit, err := pageLimit(q.Limit)
 	if err != nil {
 		return api.HistoryPage{}, err
@@ -23,15 +26,13 @@ func (s *Service) History(ctx context.Context, q api.HistoryQuery) (api.HistoryP
 	if _, err := s.session(ctx, q.Session); err != nil {
 		return api.HistoryPage{}, err
 	}
-	from := 0
-	if q.Cursor != "" {
-		if from, err = strconv.Atoi(q.Cursor); err != nil || from < 0 {
-			return api.HistoryPage{}, api.Errorf(api.CodeInvalidRequest, "cursor %q is not one that a page of history gave", q.Cursor)
-		}
-	}
 	entries, err := s.conversation(ctx, q.Session)
 	if err != nil {
 		return api.HistoryPage{}, err
+	}
+	from, ok := placeOf(q.Cursor, len(entries))
+	if !ok {
+		return api.HistoryPage{}, api.Errorf(api.CodeInvalidRequest, "cursor %.100q is not one that a page of history gave; begin without one", q.Cursor)
 	}
 	page := api.HistoryPage{Items: []api.HistoryItem{}}
 	for i := from; i < len(entries); i++ {
@@ -44,6 +45,15 @@ func (s *Service) History(ctx context.Context, q api.HistoryQuery) (api.HistoryP
 		}
 	}
 	return page, nil
+}
+
+// placeOf reads a cursor, which is a place in a conversation of n entries; "" is its beginning.
+func placeOf(cursor string, n int) (place int, ok bool) {
+	if cursor == "" {
+		return 0, true
+	}
+	place, err := strconv.Atoi(cursor)
+	return place, err == nil && place > 0 && place < n && strconv.Itoa(place) == cursor
 }
 
 func (s *Service) conversation(ctx context.Context, session string) ([]engine.Entry, error) {
@@ -95,11 +105,9 @@ func (h historyTool) Run(ctx context.Context, call tool.Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	from := 0
-	if args.Cursor != "" {
-		if from, err = strconv.Atoi(args.Cursor); err != nil || from < 0 {
-			return "", api.Errorf(api.CodeArgumentsInvalid, "cursor %q is not one that a page gave", args.Cursor)
-		}
+	from, ok := placeOf(args.Cursor, len(entries))
+	if !ok {
+		return "", api.Errorf(api.CodeArgumentsInvalid, "cursor %.100q is not one that a page gave; begin without one", args.Cursor)
 	}
 	size, query := 0, strings.ToLower(args.Query)
 	for i := from; i < len(entries); i++ {

@@ -13,6 +13,9 @@ import (
 
 // Result implements api.Service (RU2, RU3).
 func (s *Service) Result(ctx context.Context, session, run string) (api.Result, error) {
+	if err := s.usable(); err != nil {
+		return api.Result{}, err
+	}
 	// First watch, then look: an end in between is not missed.
 	sub := s.runtime.Subscribe(session)
 	defer sub.Close()

@@ -79,7 +79,10 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	names := map[string]bool{}
-	for _, p := range cfg.Providers {
+	for i, p := range cfg.Providers {
+		if p == nil {
+			return nil, api.Errorf(api.CodeInvalidRequest, "provider %d of %d is nil; leave it out, or look at the error of what was to make it", i+1, len(cfg.Providers))
+		}
 		if name := strings.ToLower(p.Name()); names[name] || name == "" {
 			return nil, api.Errorf(api.CodeInvalidRequest, "two providers are named %q, without case, or one has no name; give each its own", p.Name())
 		} else {
@@ -105,9 +108,16 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 }
 
 // Bind makes tool bodies available in this process under their catalogue names; sessions that waited for
-// them go on (RE8). A later tool replaces an earlier one of its name.
+// them go on (RE8). A later tool replaces an earlier one that declares the same; one of the same name that
+// declares something else stands beside it, for the agents that declare that.
 func (s *Service) Bind(tools ...tool.Tool) error {
-	for _, t := range tools {
+	if err := s.usable(); err != nil {
+		return err
+	}
+	for i, t := range tools {
+		if t == nil {
+			return api.Errorf(api.CodeInvalidTool, "tool %d of %d is nil; leave it out, or look at the error of what was to make it", i+1, len(tools))
+		}
 		d := t.Declaration()
 		if _, err := tool.ModelName(d.Name); err != nil {
 			return err
@@ -130,8 +140,19 @@ func (s *Service) Close(ctx context.Context) error {
 	return err
 }
 
+// usable refuses what comes after Close.
+func (s *Service) usable() error {
+	if s.ctx.Err() != nil {
+		return api.Errorf(api.CodeClosed, "the harness was closed; open the store again to go on")
+	}
+	return nil
+}
+
 // Capabilities tell what this host can do (FA9).
 func (s *Service) Capabilities(context.Context) (api.Capabilities, error) {
+	if err := s.usable(); err != nil {
+		return api.Capabilities{}, err
+	}
 	return api.Capabilities{Version: Version, Store: s.store.ID(), Options: options(), Providers: s.providers()}, nil
 }
 

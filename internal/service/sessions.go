@@ -24,6 +24,9 @@ import (
 
 // CreateSession implements api.Service (SE1, SE5).
 func (s *Service) CreateSession(ctx context.Context, ref api.AgentReference, opts api.SessionOptions) (api.SessionReference, error) {
+	if err := s.usable(); err != nil {
+		return api.SessionReference{}, err
+	}
 	none := api.SessionReference{}
 	key := opts.IdempotencyKey
 	given := creationFields(opts)
@@ -219,6 +222,9 @@ func (s *Service) scratchRoot() (string, error) {
 
 // ResumeSession implements api.Service (SE2).
 func (s *Service) ResumeSession(ctx context.Context, ref api.SessionReference, agent string) error {
+	if err := s.usable(); err != nil {
+		return err
+	}
 	if ref.Session == "" {
 		return api.Errorf(api.CodeInvalidRequest, "the reference names no session")
 	}
@@ -242,6 +248,9 @@ func (s *Service) ResumeSession(ctx context.Context, ref api.SessionReference, a
 
 // Sessions implements api.Service (SE6, SE8).
 func (s *Service) Sessions(ctx context.Context, q api.SessionQuery) (api.SessionPage, error) {
+	if err := s.usable(); err != nil {
+		return api.SessionPage{}, err
+	}
 	limit, err := pageLimit(q.Limit)
 	if err != nil {
 		return api.SessionPage{}, err

@@ -37,6 +37,9 @@ func (s *Service) load(ctx context.Context, session string) (*engine.State, stor
 
 // State implements api.Service (SE3): from journal and lease alone, so that every process gives one answer.
 func (s *Service) State(ctx context.Context, session string) (api.SessionState, error) {
+	if err := s.usable(); err != nil {
+		return api.SessionState{}, err
+	}
 	st, row, err := s.load(ctx, session)
 	if err != nil {
 		return api.SessionState{}, err
@@ -105,6 +108,9 @@ func (s *Service) activity(ctx context.Context, st *engine.State, row store.Sess
 
 // Interactions implements api.Service (SE8).
 func (s *Service) Interactions(ctx context.Context, q api.InteractionQuery) (api.InteractionPage, error) {
+	if err := s.usable(); err != nil {
+		return api.InteractionPage{}, err
+	}
 	limit, err := pageLimit(q.Limit)
 	if err != nil {
 		return api.InteractionPage{}, err
@@ -126,6 +132,9 @@ func (s *Service) Interactions(ctx context.Context, q api.InteractionQuery) (api
 
 // Usage implements api.Service (SE8).
 func (s *Service) Usage(ctx context.Context, q api.UsageQuery) ([]api.UsageRow, error) {
+	if err := s.usable(); err != nil {
+		return nil, err
+	}
 	rows, err := s.store.Usage(ctx, q.Owner, q.Since)
 	if err != nil {
 		return nil, s.translate(ctx, "", err)

@@ -16,6 +16,9 @@ import (
 
 // Events implements api.Service (SE7).
 func (s *Service) Events(ctx context.Context, q api.EventQuery) (api.EventPage, error) {
+	if err := s.usable(); err != nil {
+		return api.EventPage{}, err
+	}
 	limit, err := pageLimit(q.Limit)
 	if err != nil {
 		return api.EventPage{}, err
@@ -44,6 +47,9 @@ func (s *Service) Events(ctx context.Context, q api.EventQuery) (api.EventPage, 
 
 // Follow implements api.Service (RU3).
 func (s *Service) Follow(ctx context.Context, q api.FollowQuery) (api.EventStream, error) {
+	if err := s.usable(); err != nil {
+		return nil, err
+	}
 	st := &stream{s: s, q: q, cursor: q.After, behind: true}
 	if q.Run != "" {
 		ref, err := s.Run(ctx, q.Session, q.Run)
@@ -61,6 +67,16 @@ func (s *Service) Follow(ctx context.Context, q api.FollowQuery) (api.EventStrea
 		}
 	} else if _, err := s.session(ctx, q.Session); err != nil {
 		return nil, err
+	}
+	if q.After > 0 && !st.done { // behind an event that is not there it would pass over those that come
+		row, err := s.store.Session(ctx, q.Session)
+		if err != nil {
+			return nil, s.translate(ctx, q.Session, err)
+		}
+		if q.After > row.Head && !row.Deleted {
+			return nil, api.Errorf(api.CodeInvalidRequest, "after is %d, and the newest event of session %s is %d; follow after the last event that you have seen of this session",
+				q.After, q.Session, row.Head)
+		}
 	}
 	// First watch, then read: nothing can fall in between, and what comes twice has the same number.
 	st.sub = s.runtime.Subscribe(q.Session)
@@ -118,8 +134,8 @@ func (st *stream) Next(ctx context.Context) (api.Event, error) {
 		if err := st.fill(ctx); err != nil {
 			return api.Event{}, err
 		}
-		if len(st.buf) > 0 || st.behind {
-			continue
+		if len(st.buf) > 0 || st.behind || st.moved || st.held != nil {
+			continue // there is more to take, of which no signal tells
 		}
 		if st.q.Run != "" && st.check {
 			st.check = false
@@ -131,16 +147,21 @@ func (st *stream) Next(ctx context.Context) (api.Event, error) {
 				return api.Event{}, io.EOF
 			}
 		}
-		timer := time.NewTimer(waitCheck)
+		var tick <-chan time.Time // whoever follows the session and no run has nothing to look for
+		stop := func() bool { return true }
+		if st.q.Run != "" {
+			timer := time.NewTimer(waitCheck)
+			tick, stop = timer.C, timer.Stop
+		}
 		select {
 		case <-st.sub.Wake():
-		case <-timer.C:
+		case <-tick:
 			st.check = true
 		case <-ctx.Done():
-			timer.Stop()
+			stop()
 			return api.Event{}, api.Errorf(api.CodeCancelled, "the follower stopped waiting: %w", context.Cause(ctx))
 		}
-		timer.Stop()
+		stop()
 		if st.sub.Closed() {
 			return api.Event{}, api.Errorf(api.CodeClosed, "the stream, or the harness, was closed; follow again after event %d", st.cursor)
 		}

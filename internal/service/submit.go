@@ -16,14 +16,17 @@ import (
 
 // Submit implements api.Service (RU1, RU4).
 func (s *Service) Submit(ctx context.Context, sub api.Submission) (api.RunReference, error) {
+	if err := s.usable(); err != nil {
+		return api.RunReference{}, err
+	}
 	none := api.RunReference{}
 	f, err := s.session(ctx, sub.Session)
 	if err != nil {
 		return none, err
 	}
-	key := sub.Options.SubmissionID
-	if key == "" {
-		key = sub.Options.IdempotencyKey
+	key, err := definition.SubmissionKey(sub.Options)
+	if err != nil {
+		return none, err
 	}
 	fingerprint := map[string]string(nil)
 	if key != "" {
@@ -147,6 +150,9 @@ func (s *Service) repeated(ctx context.Context, session, key string, fingerprint
 
 // Run implements api.Service.
 func (s *Service) Run(ctx context.Context, session, run string) (api.RunReference, error) {
+	if err := s.usable(); err != nil {
+		return api.RunReference{}, err
+	}
 	if _, err := s.session(ctx, session); err != nil {
 		return api.RunReference{}, err
 	}
@@ -212,6 +218,9 @@ func (s *Service) Resolve(ctx context.Context, session, interaction string, answ
 		if len(text.value) > text.limit || !utf8.ValidString(text.value) || strings.ContainsRune(text.value, 0) {
 			return api.Errorf(api.CodeInvalidRequest, "the answer's %s must be UTF-8 without NUL of at most %d bytes; it has %d", text.name, text.limit, len(text.value))
 		}
+	}
+	if answer.Output != "" && answer.Decision != api.OutcomeSucceeded {
+		return api.Errorf(api.CodeInvalidRequest, "the answer has an output, which belongs to the decision %q and not to %q; leave it out", api.OutcomeSucceeded, answer.Decision)
 	}
 	_, err := s.runtime.Submit(ctx, session, engine.Answer{Interaction: interaction, Answer: answer})
 	if errors.Is(err, api.ErrInteractionNotFound) {

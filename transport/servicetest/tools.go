@@ -127,6 +127,9 @@ var toolTests = []test{
 			{"a built-in that the host lacks", Answer{Calls: []Call{{Name: "ask_user", Arguments: `{}`}}}, api.CodeToolDisabled},
 			{"cut off at the output limit", Answer{Text: "I will", Calls: []Call{{Name: "act", Arguments: `{"n":1}`}, {Name: "act", Arguments: `{"n`}}, Stop: "output_limit"}, api.CodeCallCutOff},
 		} {
+			if s.process != nil {
+				s.process.Stop()
+			}
 			s.open(World{Model: rounds(tt.answer, Answer{Text: "ok"}), Tools: []Tool{action("act", "", func(_ context.Context, c ToolCall) (string, error) { l.add(c.ID); return "", nil })}}, off)
 			id := s.session()
 			run := s.send(id, "go")
@@ -139,7 +142,6 @@ var toolTests = []test{
 					s.Errorf("%s: the result is %s %q, want %s", tt.name, res.Code, res.Output, tt.want)
 				}
 			}
-			s.process.Stop()
 		}
 		if len(l.all()) > 0 {
 			s.Fatalf("ran %v", l.all())
