@@ -165,16 +165,29 @@ func containsAny(s string, parts ...string) bool {
 	return false
 }
 
-// clean makes one line of a provider's message: control characters and runs of space become one space.
+// clean makes one line of a provider's message: control characters and runs of space become one space. Of one
+// that is too long the last word goes, which may be a part of a secret that finish would not know again.
 func clean(message string) string {
-	message = strings.ToValidUTF8(message[:min(len(message), 4*maxMessage)], "")
+	if cut := min(len(message), 4*maxMessage); cut < len(message) {
+		if space := strings.LastIndexFunc(message[:cut], unicode.IsSpace); space >= 0 {
+			cut = space
+		}
+		message = message[:cut]
+	}
+	message = strings.ToValidUTF8(message, "")
 	return strings.Join(strings.FieldsFunc(message, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 }
 
-// finish takes the credential out of an error's message, since some servers repeat it, and makes it short.
-func finish(err *model.Error, secret string) {
+// finish takes the credential, and what stands in the host's own headers, out of an error's message, since some
+// servers repeat it, and makes it short.
+func finish(err *model.Error, secret string, headers map[string]string) {
 	if len(secret) >= 4 {
 		err.Message = strings.ReplaceAll(err.Message, secret, "[credential]")
+	}
+	for name, value := range headers {
+		if len(value) >= 4 {
+			err.Message = strings.ReplaceAll(err.Message, value, "[header "+name+"]")
+		}
 	}
 	if len(err.Message) > maxMessage {
 		err.Message = strings.ToValidUTF8(err.Message[:maxMessage], "") + "…"

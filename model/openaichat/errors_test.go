@@ -92,11 +92,38 @@ func TestFailuresAreClassified(t *testing.T) {
 func TestMessagesAreCleanAndShortAndHoldNoCredential(t *testing.T) {
 	t.Parallel()
 	err := &model.Error{Message: clean("key sk-1234\x00\x1b[31m\r\n\tis \xff wrong " + strings.Repeat("ž", 5000))}
-	finish(err, "sk-1234")
+	finish(err, "sk-1234", nil)
 	if want := "key [credential] [31m is wrong "; !strings.HasPrefix(err.Message, want) {
 		t.Errorf("got %q, want it to begin with %q", err.Message, want)
 	}
 	if len(err.Message) > maxMessage+len("…") {
 		t.Errorf("got %d bytes", len(err.Message))
+	}
+}
+
+// ST4: whatever a server repeats, no secret that it was sent comes out.
+func TestNoSecretComesOutOfAMessage(t *testing.T) {
+	t.Parallel()
+	const key, header = "sk-very-secret-0123456789", "gateway-secret-987654321"
+	for name, message := range map[string]string{
+		"the credential":                      "bad key " + key + " given",
+		"the header with it":                  "Authorization: Bearer " + key,
+		"a gateway's header":                  "no such key: " + header,
+		"a part of it, where it is cut":       strings.Repeat(" ", 4*maxMessage-10) + key,
+		"a part of it behind a longer word":   strings.Repeat("x ", 2*maxMessage-5) + key,
+		"a part of it, where it is shortened": strings.Repeat("x ", maxMessage/2-5) + key,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := classify(400, &wireError{given: true, Message: text(message)})
+			finish(err, key, map[string]string{"X-Key": header, "X-Short": "a"})
+			if strings.Contains(err.Message, key[:10]) || strings.Contains(err.Message, header[:10]) {
+				t.Errorf("it says %q", err.Message)
+			}
+		})
+	}
+	long := classify(400, &wireError{given: true, Message: text(strings.Repeat("x", 8*maxMessage))})
+	if finish(long, key, nil); len(long.Message) < maxMessage {
+		t.Errorf("a long word leaves %d bytes", len(long.Message))
 	}
 }

@@ -20,12 +20,12 @@ const drainTime = 50 * time.Millisecond
 var errIdle = errors.New("the stream stood still")
 
 // Stream makes one attempt of one call. Its errors are *model.Error; their messages hold the provider's own
-// words, at most 600 bytes of them, and never the credential.
+// words, at most 600 bytes of them, and never the credential or the value of a header.
 func (p *Provider) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
 	a := &attempt{provider: p, ctx: ctx, req: req, emit: emit}
 	if err := a.run(); err != nil {
 		err.Usage, err.Received = a.answer.usage, a.answer.received()
-		finish(err, req.Credential)
+		finish(err, req.Credential, p.config.Headers)
 		return model.Response{}, err
 	}
 	return a.answer.response(p.config.Name, req.Model, a.sent), nil
