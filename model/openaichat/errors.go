@@ -16,6 +16,9 @@ import (
 // maxMessage bounds what is repeated of a provider's message, in bytes.
 const maxMessage = 600
 
+// maxSecret bounds the part of a secret that a cut may leave at a message's end.
+const maxSecret = 1024
+
 // maxRetryAfter bounds what a provider may ask us to wait.
 const maxRetryAfter = 24 * time.Hour
 
@@ -169,7 +172,7 @@ func containsAny(s string, parts ...string) bool {
 // that is too long the last word goes, which may be a part of a secret that finish would not know again.
 func clean(message string) string {
 	if cut := min(len(message), 4*maxMessage); cut < len(message) {
-		if space := strings.LastIndexFunc(message[:cut], unicode.IsSpace); space >= 0 {
+		if space := strings.LastIndexFunc(message[:cut], unicode.IsSpace); space >= 0 && cut-space < maxSecret {
 			cut = space
 		}
 		message = message[:cut]
