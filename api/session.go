@@ -82,8 +82,10 @@ type SessionState struct {
 // WaitReason says what a waiting session waits for: an interaction's ID with code "", or a code such as
 // credentials_missing with the name of what is missing.
 type WaitReason struct {
-	Code        Code      `json:"code,omitempty"`
-	Name        string    `json:"name,omitempty"`
+	Code Code   `json:"code,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Message says what is missing and what to do, with a code.
+	Message     string    `json:"message,omitempty"`
 	Interaction string    `json:"interaction,omitempty"`
 	Until       time.Time `json:"until,omitzero"`
 }

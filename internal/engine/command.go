@@ -129,6 +129,8 @@ type Inspected struct {
 	Attempt int
 	Answer  string // one of the Inspected… values
 	Output  string
+	// Arguments of the call, for a person who is asked what became of it.
+	Arguments string
 }
 
 // Answers of an inspection. InspectedNone: the tool has no inspection.

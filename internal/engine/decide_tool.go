@@ -109,13 +109,13 @@ func (d *decision) inspected(c Inspected) {
 	case c.Answer == InspectedFailed:
 		d.emit(ToolFinished{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Output: c.Output, Code: api.CodeToolFailed})
 	case c.Answer != InspectedNotStarted && !again:
-		d.unknown(c.CallID)
+		d.unknown(c.CallID, c.Arguments)
 	}
 	d.advance()
 }
 
 // unknown applies the agent's rule to an action whose outcome nobody can tell.
-func (d *decision) unknown(callID string) {
+func (d *decision) unknown(callID, arguments string) {
 	t := d.s.Turn
 	if t == nil || d.err != nil {
 		return
@@ -125,7 +125,7 @@ func (d *decision) unknown(callID string) {
 		d.emit(ToolFinished{Run: t.Run, CallID: callID, Attempt: c.Attempt, Output: textUnknown, Code: api.CodeOutcomeUnknown})
 		return
 	}
-	d.ask(callID, api.InteractionUnknownOutcome, "")
+	d.ask(callID, api.InteractionUnknownOutcome, arguments)
 }
 
 // answer resolves an interaction (AP3).

@@ -17,6 +17,7 @@ const (
 	storeRetry      = 100 * time.Millisecond
 	maxStoreRetry   = 2 * time.Second
 	cannotRunRetry  = time.Second
+	longWait        = 10 * time.Second // for a time: longer than this, and the session is not held meanwhile
 )
 
 // Actor is the machine of one session: it folds the journal, turns commands into appends and starts the

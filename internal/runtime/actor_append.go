@@ -92,11 +92,18 @@ func (a *Actor) decide() {
 		return
 	}
 	a.queue = rest
-	release := (owned || b.claims) && engine.Due(b.state).IsZero()
+	release := (owned || b.claims) && b.rests()
 	if release && b.claims && !b.takes {
 		b.claims, release = false, false // all is said and done in one append: nothing was begun under the claim
 	}
 	a.fly(b, process, release)
+}
+
+// rests reports whether nothing happens by itself for a while: then the session is given up, so that it costs
+// nothing while it waits. Whoever looks for work when it falls due goes on with it.
+func (b *batch) rests() bool {
+	due := engine.Due(b.state)
+	return due.IsZero() || due.After(b.env.Now.Add(longWait)) && due.After(b.state.Time.Add(longWait))
 }
 
 // due reports whether something can start now.

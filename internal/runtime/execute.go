@@ -119,7 +119,7 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 
 func (r *Runtime) inspect(parent context.Context, agent *Agent, s Start) engine.Command {
 	e := s.Effect
-	out := engine.Inspected{CallID: e.CallID, Attempt: e.Attempt, Answer: engine.InspectedNone}
+	out := engine.Inspected{CallID: e.CallID, Attempt: e.Attempt, Answer: engine.InspectedNone, Arguments: s.Call.Arguments}
 	body, call, ok := r.toolCall(agent, s)
 	inspector, can := body.(tool.Inspector)
 	if !ok || !can {

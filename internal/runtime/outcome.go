@@ -127,7 +127,7 @@ func ToolOutcome(s Start, end ToolEnd) engine.Command {
 
 // InspectOutcome is what an inspection found. nil: nothing to store, since the host ended it.
 func InspectOutcome(s Start, found tool.Inspection, err error, cause error) engine.Command {
-	out := engine.Inspected{CallID: s.Effect.CallID, Attempt: s.Effect.Attempt, Answer: engine.InspectedUnknown}
+	out := engine.Inspected{CallID: s.Effect.CallID, Attempt: s.Effect.Attempt, Answer: engine.InspectedUnknown, Arguments: s.Call.Arguments}
 	if err != nil {
 		if cause != nil {
 			return nil

@@ -130,6 +130,16 @@ func (c *credentials) there(ctx context.Context, provider string) bool {
 	return s.known && s.err == nil
 }
 
+// why says what the last look found missing.
+func (c *credentials) why(provider string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.of(provider).err; err != nil {
+		return api.AsError(err).Message
+	}
+	return fmt.Sprintf("the credential for provider %s is being looked for", provider)
+}
+
 // look asks the program, and ends also where the callback ends its goroutine.
 func (c *credentials) look(provider string, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookBound)

@@ -149,18 +149,22 @@ func (r *Registry) Missing(ctx context.Context, needs []string) []api.WaitReason
 		case "agent":
 			out = append(out, r.missingOf(name)...)
 		case "provider":
-			if code := r.missingProvider(ctx, name); code != "" {
-				out = append(out, api.WaitReason{Code: code, Name: name})
+			if w := r.missingProvider(ctx, name); w.Code != "" {
+				out = append(out, w)
 			}
 		case "rules":
 			if n, err := strconv.Atoi(name); err != nil || n > engine.Rules {
-				out = append(out, api.WaitReason{Code: api.CodeRegistrationMissing, Name: need})
+				out = append(out, newerBuild(need))
 			}
 		default:
-			out = append(out, api.WaitReason{Code: api.CodeRegistrationMissing, Name: need})
+			out = append(out, newerBuild(need))
 		}
 	}
 	return out
+}
+
+func newerBuild(need string) api.WaitReason {
+	return api.WaitReason{Code: api.CodeRegistrationMissing, Name: need, Message: fmt.Sprintf("the turn needs %q, which this build does not know; a newer one goes on with it", need)}
 }
 
 // Can reports whether this process can run a session with the needs.
@@ -172,12 +176,13 @@ func (r *Registry) missingOf(digest string) []api.WaitReason {
 	defer r.mu.Unlock()
 	a := r.agents[digest]
 	if a == nil {
-		return []api.WaitReason{{Code: api.CodeRegistrationMissing, Name: "agent " + digest}}
+		return []api.WaitReason{{Code: api.CodeRegistrationMissing, Name: "agent " + digest, Message: "the session's agent is not registered in this process; register the same definition"}}
 	}
 	var out []api.WaitReason
 	for _, d := range a.Definition.Tools {
 		if _, ok := r.tool(d); !ok {
-			out = append(out, api.WaitReason{Code: api.CodeRegistrationMissing, Name: "tool " + d.Name})
+			out = append(out, api.WaitReason{Code: api.CodeRegistrationMissing, Name: "tool " + d.Name,
+				Message: fmt.Sprintf("the tool %q is not bound in this process as the agent declares it; bind it, or let a program go on that has it", d.Name)})
 		}
 	}
 	return out
@@ -206,15 +211,15 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(ax, by)
 }
 
-func (r *Registry) missingProvider(ctx context.Context, name string) api.Code {
+func (r *Registry) missingProvider(ctx context.Context, name string) api.WaitReason {
 	p, ok := r.providers[strings.ToLower(name)]
 	switch {
 	case !ok:
-		return api.CodeRegistrationMissing
+		return api.WaitReason{Code: api.CodeRegistrationMissing, Name: name, Message: fmt.Sprintf("no provider %q is configured in this process; configure it, or let a program go on that has it", name)}
 	case !p.needs || r.credentials.there(ctx, p.name):
-		return ""
+		return api.WaitReason{}
 	}
-	return api.CodeCredentialsMissing
+	return api.WaitReason{Code: api.CodeCredentialsMissing, Name: name, Message: r.credentials.why(p.name)}
 }
 
 // Credential gets the secret for a provider, "" for one that needs none.
