@@ -95,7 +95,9 @@ type UnknownAction struct {
 	CallID  string `json:"callId"`
 	Tool    string `json:"tool"`
 	Attempt int    `json:"attempt"`
-	// Interaction is the open question about it, "" while it is being inspected.
+	// Interaction is the open question about it: "" while it is being inspected, and for a call that was
+	// closed as unknown, by its turn's cancellation or by OutcomeTellModel. Such a one is listed until its
+	// outcome arrives after all (tool_outcome_late) or 16 newer ones have taken its place.
 	Interaction string `json:"interaction,omitempty"`
 }
 
