@@ -100,9 +100,13 @@ func (a *Actor) decide() {
 }
 
 // rests reports whether nothing happens by itself for a while: then the session is given up, so that it costs
-// nothing while it waits. Whoever looks for work when it falls due goes on with it.
+// nothing while it waits. Whoever looks for work when it falls due goes on with it, if that begins with an
+// intent: a claim needs an event to ride on, and an inspection has none.
 func (b *batch) rests() bool {
 	due := engine.Due(b.state)
+	if slices.ContainsFunc(engine.Pending(b.state), func(e engine.Effect) bool { return e.Kind == engine.InspectEffect }) {
+		return false
+	}
 	return due.IsZero() || due.After(b.env.Now.Add(longWait)) && due.After(b.state.Time.Add(longWait))
 }
 
