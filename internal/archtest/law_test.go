@@ -48,7 +48,7 @@ var law = map[string]rule{
 	// The root package opens the default store, so it knows SQLite; it knows no provider but by interface.
 	"": {own: []string{"api", "internal/definition", "internal/runtime", "internal/service", "store", "store/sqlite", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
 	// What a program of somebody else's may look like: the root package, a provider, the standard library.
-	"examples/": {own: []string{"", "model/scripted", "model/openaichat"}},
+	"examples/": {own: []string{"", "api", "model/scripted", "model/openaichat"}},
 
 	"cmd/":  {own: []string{anything}, modules: []string{"github.com/spf13/cobra", "github.com/mattn/go-isatty", "golang.org/x/term", "golang.org/x/sys"}},
 	"test/": {own: []string{anything}, modules: []string{"golang.org/x/sys"}},
