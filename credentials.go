@@ -107,20 +107,20 @@ func FileCredentials(path string) Credentials {
 }
 
 func readCredentials(path string) (map[string]string, error) {
-	file, err := os.Open(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err == nil && !info.Mode().IsRegular() { // looked at first: opening a pipe would wait for its writer
+		return nil, api.Errorf(api.CodeCredentialsMissing, "the credentials %s are not a regular file", path)
+	}
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, api.Errorf(api.CodeCredentialsMissing, "the credentials cannot be read: %w", err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
+	if info, err = file.Stat(); err != nil {
 		return nil, api.Errorf(api.CodeCredentialsMissing, "the credentials cannot be read: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, api.Errorf(api.CodeCredentialsMissing, "the credentials %s are not a regular file", path)
 	}
 	// Windows has no such modes; there the file's directory protects it.
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {

@@ -128,18 +128,24 @@ func (h *Harness) Service() api.Service { return h.service }
 
 // Bind makes tools available to sessions of agents that are in the store already, as a worker does
 // that only goes on with what others began. [Harness.Agent] binds by itself. A later tool replaces an
-// earlier one of its name.
+// earlier one of its name if it declares the same; one that declares something else stands beside it, for
+// the agents that declare that. A tool that is nil is invalid_tool.
 func (h *Harness) Bind(tools ...Tool) error { return h.service.Bind(tools...) }
 
 // Agent registers a definition and makes its tools available. The identical definition again is a no-op;
 // a different one under the same name is definition_conflict, names the fields that differ and changes
 // nothing (AG3): give a changed definition a new name, and the old one's sessions keep what they have.
 func (h *Harness) Agent(ctx context.Context, def AgentDefinition) (*Agent, error) {
-	if err := h.service.Bind(def.Tools...); err != nil {
-		return nil, err
+	for i, t := range def.Tools {
+		if t == nil {
+			return nil, api.Errorf(api.CodeInvalidTool, "tool %d of agent %q is nil; leave it out, or look at the error of NewTool", i+1, def.Name)
+		}
 	}
 	ref, err := h.service.RegisterAgent(ctx, "", def.contract())
 	if err != nil {
+		return nil, err // and what was bound before is as it was
+	}
+	if err := h.service.Bind(def.Tools...); err != nil {
 		return nil, err
 	}
 	return &Agent{harness: h, reference: ref}, nil
