@@ -24,10 +24,15 @@
 // the end and answers approvals and the like through handlers. None of them ties the turn to its caller:
 // who stops waiting, stops only waiting.
 //
+// A result may say that the run is interrupted: it waits for a person ([Result].Interactions) or for
+// something that is missing ([Result].WaitingFor), and goes on by itself once it is there.
+//
 // Options are plain structs whose zero value is the default, and every method that takes them takes none
 // or one. Every error is an [*Error] with a code out of a closed list: errors.Is(err,
-// openworker.ErrSessionBusy). All methods may be called concurrently, unless they say otherwise. Types
-// here are those of package api, so nothing else needs to be imported but a provider.
+// openworker.ErrSessionBusy). All methods may be called concurrently, unless they say otherwise. Most types
+// here are those of package api, so nothing else needs to be imported but a provider; their fields are shown
+// by "go doc github.com/openworkerai/openworker/api Result" and the like. Marks such as RU3 are the numbers
+// of docs/requirements.md.
 //
 // Imports: api, internal/service, store, store/sqlite, model, tool.
 package openworker

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/model/openaichat"
@@ -193,5 +194,73 @@ func TestATurnWaitsForAProviderThatThisProcessLacks(t *testing.T) {
 	_, err = agent.NewSession(t.Context(), openworker.SessionOptions{Model: &openworker.ModelRef{Provider: "Nobody", Name: "x"}})
 	if !errors.Is(err, openworker.ErrUnknownProvider) || !strings.Contains(err.Error(), "Scripted") {
 		t.Errorf("a provider that nobody knows: %v", err)
+	}
+}
+
+// RU5: a side effect that does not stop in time is unknown, with nobody asked, until it reports after all.
+func TestAnActionThatOutlivesItsTurnIsUnknownUntilItReports(t *testing.T) {
+	t.Parallel()
+	harness, err := openworker.Open(t.Context(), openworker.Options{
+		StateDir: t.TempDir(), ScratchDir: t.TempDir(), Providers: []openworker.Provider{scripted.New(scripted.Config{})}, CancelGrace: time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer harness.Close(context.WithoutCancel(t.Context()))
+	begun, release := make(chan struct{}), make(chan struct{})
+	pay := openworker.MustTool(openworker.NewTool("pay", "Pays.", func(context.Context, openworker.ToolCall, struct{}) (string, error) {
+		close(begun)
+		<-release // whatever its context says
+		return "payment 17", nil
+	}))
+	session := newSession(harness, pay)
+	run, err := session.Send(t.Context(), "use pay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	if err := session.Cancel(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := run.Result(t.Context()); err != nil || result.Status != openworker.StatusCancelled {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	state, err := session.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.Activity != openworker.ActivityIdle || len(state.Interactions) > 0 || len(state.UnknownActions) != 1 ||
+		state.UnknownActions[0].Tool != "pay" || state.UnknownActions[0].Interaction != "" {
+		t.Errorf("after the cancellation: %+v", state)
+	}
+
+	close(release)
+	for event, err := range session.Events(t.Context(), state.LastEvent) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if event.Type == openworker.EventToolOutcomeLate {
+			late, err := openworker.Data[openworker.ToolCallFinished](event)
+			if err != nil || late.Output != "payment 17" || late.CallID != state.UnknownActions[0].CallID {
+				t.Errorf("%+v, %v", late, err)
+			}
+			break
+		}
+	}
+	if state, err = session.State(t.Context()); err != nil || len(state.UnknownActions) > 0 {
+		t.Errorf("after it has reported: %+v, %v", state.UnknownActions, err)
+	}
+	if _, err := session.Run(t.Context(), "hello"); err != nil {
+		t.Fatal(err)
+	}
+	told := false
+	for item, err := range session.History(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = told || item.Type == "notice" && strings.Contains(item.Text, "payment 17")
+	}
+	if !told {
+		t.Error("the model was not told")
 	}
 }
