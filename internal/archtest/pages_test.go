@@ -42,8 +42,11 @@ func TestTheErrorPageIsCurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Errors\n\n<!-- Generated from api.Codes by go test ./internal/archtest -update. -->\n\n" +
 		"Every failure that reaches a caller is an `api.Error` with one of these codes; the list is closed (FA8).\n" +
-		"Programs branch on the code with `errors.Is`; the message is for people and may change. *Again* says whether the\n" +
+		"Programs branch on the code with `errors.Is`, against `openworker.ErrSessionBusy` and the like; the message is for people and may change. *Again* says whether the\n" +
 		"same request may succeed later, unchanged. HTTP and RPC are what those faces answer with.\n\n" +
+		"That a turn failed is not a failure of the call that waited for it: the code stands in `Result.Error`. Nor is it one that a\n" +
+		"turn waits: `credentials_missing` and `registration_missing` stand, with what is missing and what to do, in `WaitingFor` of\n" +
+		"the result, whose status is then `interrupted`, and of the session's state.\n\n" +
 		"| code | meaning | again | HTTP | RPC |\n|---|---|---|---|---|\n")
 	for _, c := range api.Codes() {
 		again := "no"
