@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker"
-	"github.com/openworkerai/openworker/api"
 )
 
 const defaultSystem = "You are a helpful assistant in a terminal. Answer briefly, in plain text."
@@ -23,13 +22,9 @@ func (s settings) definition(model openworker.ModelRef) (openworker.AgentDefinit
 	if def.Instructions == "" {
 		def.Instructions = defaultSystem
 	}
-	switch s.approve {
-	case "never":
-		def.Approvals.Mode = openworker.ApproveNever
-	case "ask":
+	def.Approvals.Mode = openworker.ApproveNever
+	if s.approve == "ask" {
 		def.Approvals.Mode = openworker.ApproveAlways
-	default:
-		return def, api.Errorf(api.CodeInvalidRequest, "--approve is %q; give never or ask", s.approve)
 	}
 	parts := []any{def.Instructions, def.DefaultModel, def.Approvals}
 	if !s.noTools {

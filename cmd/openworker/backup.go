@@ -18,6 +18,9 @@ every process, put the copy as openworker.db into an empty directory of mode 070
 		Example: `  openworker backup ./backup/openworker.db`,
 		Args:    cobra.ExactArgs(1),
 		RunE: m.begin(func(ctx context.Context, args []string) (err error) {
+			if err := m.existing(); err != nil {
+				return err
+			}
 			s, err := sqlite.Open(ctx, sqlite.Config{Dir: m.stateDir})
 			if err != nil {
 				return err

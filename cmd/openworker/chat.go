@@ -14,7 +14,8 @@ import (
 
 func (m *Main) chatCommand() *cobra.Command {
 	var s settings
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "chat",
 		Short: "Talk, line by line",
 		Long: `Talks with an agent, a message a line. Ctrl-C cancels the turn and keeps the session; a second one within two seconds, or
@@ -27,6 +28,9 @@ does not complete ends the program with its exit code.`,
   echo "hello" | openworker chat`,
 		Args: cobra.NoArgs,
 		RunE: m.begin(func(ctx context.Context, _ []string) error {
+			if err := s.check(cmd.Flags()); err != nil {
+				return err
+			}
 			if m.Terminal {
 				return m.chat(ctx, s)
 			}
@@ -46,11 +50,12 @@ func (m *Main) pipe(ctx context.Context, s settings) (err error) {
 	defer closeAfter(t.harness, &err)
 	input := readLines(m.Stdin)
 	defer input.close()
+	if err := t.join(ctx); err != nil {
+		return err
+	}
 	if s.session != "" {
-		if err := t.join(ctx); err != nil {
-			return err
-		}
 		if err := t.resume(ctx); err != nil {
+			m.note("nothing of standard input was sent")
 			return err
 		}
 	}
@@ -67,11 +72,6 @@ func (m *Main) pipe(ctx context.Context, s settings) (err error) {
 		}
 		if strings.TrimSpace(line) == "" {
 			continue
-		}
-		if t.session == nil {
-			if err := t.join(ctx); err != nil {
-				return err
-			}
 		}
 		result, err := t.send(ctx, line)
 		if err != nil {
@@ -93,6 +93,12 @@ func (m *Main) chat(ctx context.Context, s settings) (err error) {
 	if err := t.join(ctx); err != nil {
 		return err
 	}
+	t.chatting = true
+	defer func() {
+		if t.session != nil {
+			m.note("%s goes on with it", m.again(t.session.ID()))
+		}
+	}()
 	m.note("Ctrl-C cancels a turn, Ctrl-D leaves")
 	t.lines = readLines(m.Stdin)
 	defer t.lines.close()
@@ -144,6 +150,9 @@ func (t *talk) goOn(err error) error {
 	case api.CodeOf(err) == api.CodeClosed, api.CodeOf(err) == api.CodeSessionDeleted:
 		return err
 	}
+	if errors.As(err, new(notSent)) {
+		t.m.note("the message was not sent")
+	}
 	t.m.report(api.AsError(err), t.m.nextStep(err))
 	return nil
 }
@@ -186,14 +195,17 @@ func (t *talk) showLast(ctx context.Context, state openworker.SessionState) erro
 		return err
 	}
 	var message, answer string
+	var ended api.TurnEnded
 	for _, e := range page.Events {
 		switch e.Type {
 		case api.EventTurnAccepted:
 			d, _ := decode[api.TurnAccepted](e)
-			message, answer = d.Text, ""
+			message, answer, ended = d.Text, "", api.TurnEnded{}
 		case api.EventModelCallFinished:
 			d, _ := decode[api.ModelCallFinished](e)
 			answer = d.Text
+		case api.EventTurnEnded:
+			ended, _ = decode[api.TurnEnded](e)
 		}
 	}
 	p := t.m.paint()
@@ -203,5 +215,6 @@ func (t *talk) showLast(ctx context.Context, state openworker.SessionState) erro
 	if answer != "" {
 		fmt.Fprintln(t.m.Stdout, p.dim(printable(answer)))
 	}
+	(&screen{out: t.m.Stdout, paint: p}).ended(ended)
 	return nil
 }

@@ -22,7 +22,8 @@ import (
 const demoTimeout = time.Minute
 
 func (m *Main) demoCommand() *cobra.Command {
-	return &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "demo",
 		Short: "Kill a process inside a side effect, and see it happen once",
 		Long: `Runs a turn whose tool sends an invoice, in a process of its own, kills that process with SIGKILL after the invoice was sent
@@ -32,6 +33,9 @@ key is needed, and what it makes is removed. The exit code is 1 unless the invoi
   openworker demo --json`,
 		Args: cobra.NoArgs,
 		RunE: m.begin(func(ctx context.Context, _ []string) error {
+			if cmd.Flags().Changed("state-dir") {
+				return misused("the demo makes a state directory of its own and removes it; leave out --state-dir")
+			}
 			ctx, stop := context.WithTimeout(ctx, demoTimeout)
 			defer stop()
 			go func() {
@@ -61,6 +65,7 @@ key is needed, and what it makes is removed. The exit code is 1 unless the invoi
 			return nil
 		}),
 	}
+	return cmd
 }
 
 // story is what the demo did.

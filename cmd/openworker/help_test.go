@@ -17,6 +17,8 @@ func TestHelp(t *testing.T) {
 		{"run", "run --help"},
 		{"events", "events --help"},
 		{"sessions", "sessions --help"},
+		{"sessions-delete", "sessions delete --help"},
+		{"export", "export --help"},
 		{"backup", "backup --help"},
 		{"demo", "demo --help"},
 		{"version", "version --help"},
@@ -58,9 +60,16 @@ func TestMisuseIsToldApartFromFailure(t *testing.T) {
 		{"a number that is none", "events s1 --after x", exitUsage, []string{"--after", "openworker events --help"}},
 		{"too few arguments", "run", exitUsage, []string{"received 0", "openworker run --help"}},
 		{"too many arguments", "events a b", exitUsage, []string{"received 2"}},
-		{"an agent's setting for a session that has an agent", "run --session s1 --system x hello", exitUsage, []string{"[session system]"}},
+		{"an agent's setting for a session that has an agent", "run --session s1 --system x hello", exitUsage, []string{"--system is for a new session"}},
 		{"misuse in JSON", "run --json", exitUsage, []string{`{"error":{"code":"invalid_request"`, `"next":"openworker run --help`}},
-		{"a value that the flag does not take", "run --approve sometimes hello", exitFailure, []string{`--approve is "sometimes"`}},
+		{"a value that the flag does not take", "run --approve sometimes hello", exitUsage, []string{`--approve is "sometimes"`}},
+		{"no tokens", "run --max-output-tokens 0 hello", exitUsage, []string{"--max-output-tokens is 0"}},
+		{"fewer tokens than none", "chat --max-output-tokens -1", exitUsage, []string{"--max-output-tokens is -1"}},
+		{"no session's name", "chat --session=", exitUsage, []string{"--session is empty"}},
+		{"a demo with a state directory", "demo --state-dir x", exitUsage, []string{"leave out --state-dir"}},
+		{"nothing to delete", "sessions delete", exitUsage, []string{"--idle-for"}},
+		{"both ways to delete", "sessions delete s1 --idle-for 1h", exitUsage, []string{"--idle-for"}},
+		{"no age", "sessions delete --idle-for 0s", exitUsage, []string{"more than 0"}},
 		{"an unknown session", "events s404", exitFailure, []string{"error: session_not_found:", "openworker sessions lists those in"}},
 		{"an unknown session to talk to", "chat --session s404", exitFailure, []string{"error: session_not_found:"}},
 		{"a failure in JSON", "events s404 --json", exitFailure, []string{`{"error":{"code":"session_not_found"`, `"retryable":false`, `"next":"openworker sessions`}},
@@ -71,6 +80,9 @@ func TestMisuseIsToldApartFromFailure(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
+			if tt.code == exitFailure && !strings.Contains(tt.args, "/dev/null") {
+				p.ok("", "run", "hello") // so that there is a state directory
+			}
 			if tt.name == "an address that is none" {
 				p.env["OPENAI_BASE_URL"] = "not an address"
 			}

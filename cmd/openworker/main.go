@@ -26,10 +26,14 @@ type Main struct {
 	Now        func() time.Time
 	// Self makes a command that runs this program with other arguments.
 	Self func(args ...string) (*exec.Cmd, error)
-	// ScratchDir holds the workspaces of sessions; "" is the system's cache directory.
+	// Silence is how long a model may say nothing until somebody who waits is told so; 0 is 15 s.
+	Silence time.Duration
+	// ScratchDir holds the workspaces of sessions; "" is the system's cache directory, or the one
+	// for temporary files where there is none.
 	ScratchDir string
 
 	stateDir string
+	usualDir string // the state directory without --state-dir
 	json     bool
 	noColor  bool
 	began    bool // a command's own code runs: an error is no misuse of the command line

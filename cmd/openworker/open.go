@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 )
 
 const (
+	openAI          = "OpenAI" // the provider of openaichat
 	officialBaseURL = "https://api.openai.com/v1"
 	defaultModel    = "gpt-5-mini"
 	offlineModel    = "demo"
@@ -65,7 +68,7 @@ func (m *Main) choose(ctx context.Context, name string) (choice, error) {
 	default:
 		listed, err := firstModel(ctx, base, key)
 		if err != nil {
-			name, why = defaultModel, why+fmt.Sprintf(", but it lists no models (%v)", err)
+			name, why = defaultModel, why+fmt.Sprintf(", but its list of models cannot be read (%v): guessing %s; name one with --model", err, defaultModel)
 		} else {
 			name, why = listed, why+", and it lists this model first"
 		}
@@ -124,17 +127,24 @@ func firstModel(ctx context.Context, base, key string) (string, error) {
 
 // open opens the state directory to run sessions with the chosen model.
 func (m *Main) open(ctx context.Context, c choice) (*openworker.Harness, error) {
+	scratch := m.ScratchDir
+	if _, err := os.UserCacheDir(); scratch == "" && err != nil { // no HOME, as in many a container
+		scratch = filepath.Join(os.TempDir(), fmt.Sprintf("openworker-scratch-%d", os.Getuid()))
+	}
 	return openworker.Open(ctx, openworker.Options{
 		StateDir:    m.stateDir,
 		Providers:   c.providers,
 		Credentials: c.credentials,
-		ScratchDir:  m.ScratchDir,
+		ScratchDir:  scratch,
 		Logger:      slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 }
 
 // openToRead opens the state directory for looking: without a provider nothing can run here.
 func (m *Main) openToRead(ctx context.Context) (*openworker.Harness, error) {
+	if err := m.existing(); err != nil {
+		return nil, err
+	}
 	return m.open(ctx, choice{})
 }
 

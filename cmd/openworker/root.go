@@ -29,6 +29,12 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 		m.json = m.json || slices.Contains(args, "--json")
 		m.report(api.Errorf(api.CodeInvalidRequest, "%w", err), cmd.CommandPath()+" --help shows how")
 		return exitUsage
+	case errors.As(err, new(misuse)):
+		m.report(api.AsError(err), cmd.CommandPath()+" --help shows how")
+		return exitUsage
+	}
+	if errors.As(err, new(notSent)) {
+		m.note("the message was not sent")
 	}
 	m.report(api.AsError(err), m.nextStep(err))
 	return exitFailure
@@ -60,11 +66,12 @@ A model server is used when OPENAI_BASE_URL or OPENAI_API_KEY is set, else an of
 	if !ok || stateDir == "" {
 		stateDir = defaultStateDir
 	}
+	m.usualDir = stateDir
 	flags.StringVar(&m.stateDir, "state-dir", stateDir, "directory of the sessions; also OPENWORKER_STATE_DIR")
 	flags.Lookup("state-dir").DefValue = defaultStateDir // help is the same everywhere
 	flags.BoolVar(&m.json, "json", false, "print JSON, one value a line, errors too")
 	flags.BoolVar(&m.noColor, "no-color", false, "no colours; also NO_COLOR, or a standard output that is no terminal")
-	root.AddCommand(m.chatCommand(), m.runCommand(), m.eventsCommand(), m.sessionsCommand(), m.backupCommand(), m.demoCommand(),
+	root.AddCommand(m.chatCommand(), m.runCommand(), m.eventsCommand(), m.sessionsCommand(), m.exportCommand(), m.backupCommand(), m.demoCommand(),
 		m.demoWorkerCommand(), m.versionCommand(), exitCodesTopic())
 	return root
 }
@@ -79,6 +86,7 @@ func (m *Main) begin(run func(ctx context.Context, args []string) error) func(*c
 
 // report prints an error for people, or for programs with --json.
 func (m *Main) report(err *api.Error, next string) {
+	err = inOwnWords(err)
 	if m.json {
 		m.printJSON(m.Stderr, struct {
 			Error     *api.Error `json:"error"`
@@ -91,25 +99,6 @@ func (m *Main) report(err *api.Error, next string) {
 	if next != "" {
 		fmt.Fprintf(m.Stderr, "  %s\n", next)
 	}
-}
-
-// nextStep says what to do about an error, where its own message may not know.
-func (m *Main) nextStep(err error) string {
-	switch api.CodeOf(err) {
-	case api.CodeSessionNotFound, api.CodeSessionDeleted, api.CodeForeignStore:
-		return "openworker sessions lists those in " + m.stateDir + "; --state-dir or OPENWORKER_STATE_DIR names another directory"
-	case api.CodeSessionBusy:
-		return "openworker chat --session SESSION joins the turn that is under way"
-	case api.CodeCredentialsMissing, api.CodeAuthenticationFailed:
-		return "set OPENAI_API_KEY"
-	case api.CodeUnknownProvider, api.CodeProviderUnreachable:
-		return "set OPENAI_BASE_URL to the model's server, for example http://127.0.0.1:8080/v1"
-	case api.CodeStoreBusy:
-		return "another process holds the store; try again"
-	case api.CodeStoreTooNew:
-		return "use the version of openworker that wrote " + m.stateDir + ", or a newer one"
-	}
-	return ""
 }
 
 func (m *Main) printJSON(w interface{ Write([]byte) (int, error) }, value any) {

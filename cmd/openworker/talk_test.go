@@ -94,7 +94,8 @@ func TestATurnThatWaitsIsAnsweredLater(t *testing.T) {
 	if again := p.run("", "chat", "--session", session); again.code != exitWaiting {
 		t.Errorf("without an answer: exit code %d, %q", again.code, again.err)
 	}
-	if busy := p.run("", "run", "--session", session, "hello"); busy.code != exitFailure || !strings.Contains(busy.err, "session_busy") {
+	if busy := p.run("", "run", "--session", session, "hello"); busy.code != exitFailure || !strings.Contains(busy.err, "the message was not sent") ||
+		!strings.Contains(busy.err, "session_busy") || strings.Contains(busy.err, "whenBusy") {
 		t.Errorf("another message: %+v", busy)
 	}
 	c := p.sit(nil, "chat", "--session", session)
@@ -104,8 +105,8 @@ func TestATurnThatWaitsIsAnsweredLater(t *testing.T) {
 	c.see("[y] yes, this once\n")
 	c.see("? ")
 	c.enter("perhaps")
-	c.see("Answer with one of the letters.\n? ")
-	c.enter("y")
+	c.see("Answer with one of the letters y, a, n, l.\n? ")
+	c.enter("Yes")
 	if text := c.see("> "); !strings.Contains(text, "current_time returned “") {
 		t.Errorf("after the answer the screen has %q", text)
 	}

@@ -28,7 +28,7 @@ func describe(e openworker.Event) string {
 		return say(e, func(d api.TurnAccepted) string { return quoted(d.Text) })
 	case api.EventTurnEnded:
 		return say(e, func(d api.TurnEnded) string {
-			text := fmt.Sprintf("%s, %d model calls, %d tokens in, %d out", d.Status, d.ModelCalls, d.Usage.InputTokens, d.Usage.OutputTokens)
+			text := fmt.Sprintf("%s, %d model calls, %s", d.Status, d.ModelCalls, tokens(d.Usage))
 			if d.Error != nil {
 				text += ": " + string(d.Error.Code) + ": " + brief(d.Error.Message)
 			}
@@ -43,7 +43,10 @@ func describe(e openworker.Event) string {
 	case api.EventModelCallFailed:
 		return say(e, func(d api.ModelCallFailed) string {
 			text := fmt.Sprintf("attempt %d failed: %s: %s", d.Attempt, d.Code, brief(d.Message))
-			if !d.RetryAt.IsZero() {
+			switch {
+			case d.Code == api.CodeCallLost && d.RetryAt.IsZero():
+				text += "; it is asked again"
+			case !d.RetryAt.IsZero():
 				text += "; again in " + max(0, d.RetryAt.Sub(e.Time)).Round(100*time.Millisecond).String()
 			}
 			return text

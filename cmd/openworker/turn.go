@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/user"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +25,9 @@ type talk struct {
 
 	session *openworker.Session // once joined
 	options openworker.TurnOptions
-	lines   *lines // nil when nobody is there to answer interactions
+	// chatting is set where a person may type on after a turn.
+	chatting bool
+	lines    *lines // nil when nobody is there to answer interactions
 
 	interrupted time.Time // the last Ctrl-C
 }
@@ -39,11 +40,30 @@ func (t *talk) again() bool {
 	return soon
 }
 
-// send sends a message and follows its run to where it stops.
+// send sends a message and follows its run to where it stops. The first message of a new session makes it.
 func (t *talk) send(ctx context.Context, text string) (openworker.Result, error) {
+	if err := checkMessage(text); err != nil {
+		return openworker.Result{}, notSent{err}
+	}
+	made := t.session == nil
+	if made {
+		if err := t.begin(ctx); err != nil {
+			return openworker.Result{}, notSent{err}
+		}
+	}
 	run, err := t.session.Send(ctx, text, t.options)
-	if err != nil {
-		return openworker.Result{}, err
+	switch {
+	case err == nil && made:
+		t.m.note("session %s", t.session.ID())
+	case err == nil:
+	case strings.HasPrefix(string(api.CodeOf(err)), "store_") || api.CodeOf(err) == api.CodeCancelled:
+		return openworker.Result{}, err // it may be stored
+	default:
+		if made { // nothing is in it, and nobody knows of it
+			_ = t.session.Delete(ctx)
+			t.session = nil
+		}
+		return openworker.Result{}, notSent{err}
 	}
 	return t.finish(ctx, run, false)
 }
@@ -58,11 +78,13 @@ func (t *talk) finish(ctx context.Context, run *openworker.Run, echo bool) (open
 	var watcher sync.WaitGroup
 	watcher.Go(func() { t.watch(ctx, run, done, stopAsking, leave) })
 
-	var handlers openworker.Handlers
+	show := (&progress{m: t.m}).start()
+	defer show.stop()
 	if t.m.Terminal && !t.m.json {
 		shown := &screen{out: t.m.Stdout, paint: t.m.paint(), echo: echo}
-		handlers.OnEvent = shown.event
+		show.then = shown.event
 	}
+	handlers := openworker.Handlers{OnEvent: show.event}
 	if t.lines != nil {
 		ask := func(_ context.Context, interaction openworker.Interaction) (openworker.Answer, error) {
 			return t.ask(asking, interaction)
@@ -76,7 +98,7 @@ func (t *talk) finish(ctx context.Context, run *openworker.Run, echo bool) (open
 		return result, cause
 	}
 	if err == nil {
-		t.tell(result)
+		t.tell(result, show.model)
 	}
 	return result, err
 }
@@ -109,13 +131,22 @@ func (t *talk) watch(ctx context.Context, run *openworker.Run, done <-chan struc
 	}
 }
 
+// outcome is a result as --json prints it.
+type outcome struct {
+	Session string              `json:"session"`
+	Model   openworker.ModelRef `json:"model,omitzero"`
+	openworker.Result
+	Next string `json:"next,omitempty"` // what to do about a turn that failed or waits
+}
+
 // tell prints a result where nobody watched it come.
-func (t *talk) tell(result openworker.Result) {
-	switch {
-	case t.m.json:
-		t.m.printJSON(t.m.Stdout, result)
+func (t *talk) tell(result openworker.Result, model openworker.ModelRef) {
+	next := t.next(result)
+	if t.m.json {
+		t.m.printJSON(t.m.Stdout, outcome{t.session.ID(), model, result, next})
 		return
-	case !t.m.Terminal && result.Text != "":
+	}
+	if !t.m.Terminal && result.Text != "" {
 		fmt.Fprintln(t.m.Stdout, result.Text)
 	}
 	switch result.Status {
@@ -128,11 +159,16 @@ func (t *talk) tell(result openworker.Result) {
 				fmt.Fprintf(t.m.Stderr, "the turn waits: %s %s\n", reason.Code, reason.Name)
 			}
 		}
-		fmt.Fprintf(t.m.Stderr, "  openworker chat --session %s goes on with it\n", t.session.ID())
+		if next != "" {
+			fmt.Fprintf(t.m.Stderr, "  %s\n", next)
+		}
 	case api.StatusFailed:
-		if !t.m.Terminal && result.Error != nil {
-			err := &api.Error{Code: result.Error.Code, Message: result.Error.Message}
-			t.m.report(err, t.m.nextStep(err))
+		switch {
+		case result.Error == nil:
+		case !t.m.Terminal:
+			t.m.report(&api.Error{Code: result.Error.Code, Message: result.Error.Message}, next)
+		case next != "":
+			fmt.Fprintf(t.m.Stderr, "  %s\n", next)
 		}
 	case api.StatusLimitReached, api.StatusCancelled:
 		if !t.m.Terminal {
@@ -141,97 +177,32 @@ func (t *talk) tell(result openworker.Result) {
 	}
 }
 
-// question is what an interaction asks.
-func question(i openworker.Interaction) string {
-	call := "an action"
-	if i.Call != nil {
-		call = strings.TrimSpace(i.Call.Name + " " + brief(i.Call.Arguments))
+// next says what to do about a turn that failed or waits.
+func (t *talk) next(result openworker.Result) string {
+	if result.Status == api.StatusFailed && result.Error != nil {
+		return t.m.nextStep(&api.Error{Code: result.Error.Code, Message: result.Error.Message})
 	}
-	if i.Kind == api.InteractionUnknownOutcome {
-		return "the process died inside " + call + ", and whether it acted is not known"
+	if result.Status != api.StatusInterrupted {
+		return ""
 	}
-	return "may it call " + call + "?"
-}
-
-// option is one answer to an interaction; its letter picks it.
-type option struct {
-	key, label string
-	decision   openworker.Decision // "" leaves it open
-	more       string              // what to ask then, "" for nothing
-}
-
-var approvalOptions = [...]option{
-	{"y", "yes, this once", api.AllowOnce, ""},
-	{"a", "always in this session", api.AllowSession, ""},
-	{"n", "no", api.Deny, "Why not? (for the model; may be empty)"},
-	{"l", "leave it open", "", ""},
-}
-
-var outcomeOptions = [...]option{
-	{"s", "it succeeded", api.OutcomeSucceeded, "What did it return? (for the model; may be empty)"},
-	{"f", "it failed and will not happen", api.OutcomeFailed, "Why? (for the model; may be empty)"},
-	{"r", "run it again", api.OutcomeRetry, ""},
-	{"l", "leave it open", "", ""},
-}
-
-// ask puts an interaction to the person. The end of input, or ctx, leaves it open.
-func (t *talk) ask(ctx context.Context, i openworker.Interaction) (openworker.Answer, error) {
-	options := approvalOptions[:]
-	if i.Kind == api.InteractionUnknownOutcome {
-		options = outcomeOptions[:]
-	}
-	p := t.m.paint()
-	fmt.Fprintf(t.m.Stdout, "%s\n", p.bold(question(i)))
-	for _, o := range options {
-		fmt.Fprintf(t.m.Stdout, "  [%s] %s\n", o.key, o.label)
-	}
-	for {
-		line, err := t.prompt(ctx, "? ")
-		if err != nil {
-			return openworker.Answer{}, err
+	for _, reason := range result.WaitingFor {
+		tool, isTool := strings.CutPrefix(reason.Name, "tool ")
+		switch {
+		case reason.Code == api.CodeCredentialsMissing:
+			return "set OPENAI_API_KEY and run " + t.m.again(t.session.ID())
+		case reason.Code == api.CodeRegistrationMissing && isTool:
+			return "only a program that has the tool " + tool + " goes on with it"
+		case reason.Code == api.CodeRegistrationMissing && strings.EqualFold(reason.Name, openAI):
+			return "set OPENAI_BASE_URL or OPENAI_API_KEY and run " + t.m.again(t.session.ID())
+		case reason.Code == api.CodeRegistrationMissing:
+			return "only a program that has the provider " + reason.Name + " goes on with it"
 		}
-		for _, o := range options {
-			if !strings.EqualFold(strings.TrimSpace(line), o.key) {
-				continue
-			}
-			if o.decision == "" {
-				return openworker.Answer{}, openworker.ErrLeaveOpen
-			}
-			answer := openworker.Answer{Decision: o.decision, By: person()}
-			if o.more != "" {
-				fmt.Fprintln(t.m.Stdout, o.more)
-				if line, err = t.prompt(ctx, "? "); err != nil {
-					return openworker.Answer{}, err
-				}
-			}
-			if o.decision == api.OutcomeSucceeded {
-				answer.Output = line
-			} else if o.more != "" {
-				answer.Reason = line
-			}
-			return answer, nil
-		}
-		fmt.Fprintln(t.m.Stdout, "Answer with one of the letters.")
 	}
-}
-
-func (t *talk) prompt(ctx context.Context, text string) (string, error) {
-	fmt.Fprint(t.m.Stdout, text)
-	select {
-	case line, ok := <-t.lines.next:
-		if !ok {
-			return "", openworker.ErrLeaveOpen
-		}
-		return line, nil
-	case <-ctx.Done():
-		return "", openworker.ErrLeaveOpen
+	switch {
+	case t.chatting:
+		return "whatever you type next asks again"
+	case len(result.Interactions) > 0:
+		return t.m.again(t.session.ID()) + ", in a terminal, asks for the answer"
 	}
-}
-
-// person is the name of the one who answers, for the journal.
-func person() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return ""
+	return t.m.again(t.session.ID()) + " goes on with it"
 }

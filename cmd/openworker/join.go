@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openworkerai/openworker"
+	"github.com/openworkerai/openworker/api"
+)
+
+// talk opens the state directory with the model that the settings and the environment say.
+func (m *Main) talk(ctx context.Context, s settings) (*talk, error) {
+	if s.session != "" {
+		if err := m.existing(); err != nil {
+			return nil, err
+		}
+	}
+	c, err := m.choose(ctx, s.model)
+	if err != nil {
+		return nil, err
+	}
+	def, err := s.definition(c.model)
+	if err != nil {
+		return nil, err
+	}
+	h, err := m.open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	t := &talk{m: m, harness: h, settings: s, choice: c, agent: def}
+	if s.tokens != 0 {
+		t.options.Limits.MaxOutputTokensPerCall = &s.tokens
+	}
+	return t, nil
+}
+
+// join finds the session that the settings name, if they do. A new one is made with its first message.
+func (t *talk) join(ctx context.Context) error {
+	if t.settings.session == "" {
+		t.m.note("%s", t.choice.line)
+		return nil
+	}
+	if err := t.harness.Bind(tools(time.Now)...); err != nil {
+		return err
+	}
+	ref, state, err := findSession(ctx, t.harness, t.settings.session)
+	if err != nil {
+		return err
+	}
+	// The session keeps its model unless another was asked for; that no server is configured asks for none.
+	model := state.Model
+	if t.choice.model != model && (t.choice.server || t.settings.model != "" && t.has(model.Provider)) {
+		model = t.choice.model
+		t.options.Model = &model
+	}
+	if err := t.able(ctx, ref, state, model); err != nil {
+		return err
+	}
+	agent, err := t.harness.StoredAgent(ctx, ref.Agent)
+	if err != nil {
+		return err
+	}
+	if t.session, err = agent.ResumeSession(ctx, ref); err != nil {
+		return err
+	}
+	if model == t.choice.model {
+		t.m.note("%s", t.choice.line)
+	} else {
+		t.m.note("%s answers, as in this session before", model)
+	}
+	t.m.note("session %s: %s, %d events, %s so far", ref.Session, state.Activity, state.LastEvent, tokens(state.Usage))
+	return nil
+}
+
+func (t *talk) has(provider string) bool {
+	return slices.ContainsFunc(t.choice.providers, func(p openworker.Provider) bool { return strings.EqualFold(p.Name(), provider) })
+}
+
+// able refuses a session that this program cannot go on with, before a message is taken that would wait for ever.
+func (t *talk) able(ctx context.Context, ref openworker.SessionReference, state openworker.SessionState, model openworker.ModelRef) error {
+	lacks := func(what, next string) error {
+		return advised{api.Errorf(api.CodeRegistrationMissing, "session %s %s", ref.Session, what), next}
+	}
+	providers := []openworker.ModelRef{model}
+	if state.Run != "" { // the turn that is under way may have another than the next one
+		for _, reason := range state.WaitingFor {
+			if reason.Code == api.CodeRegistrationMissing && strings.EqualFold(reason.Name, state.Model.Provider) {
+				providers = append(providers, state.Model)
+			}
+		}
+	}
+	for _, m := range providers {
+		switch {
+		case t.has(m.Provider):
+		case strings.EqualFold(m.Provider, openAI):
+			return lacks("talks to "+m.String(), "set OPENAI_BASE_URL or OPENAI_API_KEY and run "+t.m.again(ref.Session)+" again")
+		default:
+			return lacks("talks to "+m.String(), "only a program that has the provider "+m.Provider+" goes on with it")
+		}
+	}
+	missing, err := t.missingTools(ctx, ref.Agent)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		list := strings.Join(missing, ", ")
+		return lacks("needs what openworker does not have: "+list, "only a program that has the tool "+list+" goes on with it")
+	}
+	return nil
+}
+
+// missingTools are those of a stored agent that this program has not.
+func (t *talk) missingTools(ctx context.Context, agent string) (missing []string, err error) {
+	own := map[string]bool{}
+	for _, tool := range tools(time.Now) {
+		own[tool.Declaration().Name] = true
+	}
+	for query := (api.AgentQuery{Limit: api.MaxPage}); ; {
+		page, err := t.harness.Service().Agents(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, def := range page.Agents {
+			for _, d := range def.Tools {
+				if def.Name == agent && !own[d.Name] {
+					missing = append(missing, d.Name)
+				}
+			}
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			return missing, nil
+		}
+	}
+}
+
+// begin makes the session for its first message.
+func (t *talk) begin(ctx context.Context) error {
+	agent, err := t.harness.Agent(ctx, t.agent)
+	if err != nil {
+		return err
+	}
+	t.session, err = agent.NewSession(ctx)
+	return err
+}
+
+// note tells a person something that is no part of the output.
+func (m *Main) note(format string, args ...any) {
+	if !m.json {
+		fmt.Fprintf(m.Stderr, "openworker: "+format+"\n", args...)
+	}
+}
+
+// tokens says a usage in words.
+func tokens(u openworker.Usage) string {
+	about := ""
+	if u.Estimated {
+		about = "about "
+	}
+	return fmt.Sprintf("%s%d tokens in, %s%d out", about, u.InputTokens, about, u.OutputTokens)
+}
+
+// findSession finds a session by its ID alone.
+func findSession(ctx context.Context, h *openworker.Harness, id string) (openworker.SessionReference, openworker.SessionState, error) {
+	ref := openworker.SessionReference{Session: id}
+	capabilities, err := h.Service().Capabilities(ctx)
+	if err != nil {
+		return ref, openworker.SessionState{}, err
+	}
+	state, err := h.Service().State(ctx, id)
+	ref.Store, ref.Agent = capabilities.Store, state.Agent
+	return ref, state, err
+}
