@@ -50,7 +50,7 @@ var law = map[string]rule{
 	// What a program of somebody else's may look like: the root package, a provider, the standard library.
 	"examples/": {own: []string{"", "api", "model/scripted", "model/openaichat"}},
 
-	"cmd/":  {own: []string{anything}, modules: []string{"github.com/spf13/cobra", "github.com/mattn/go-isatty", "golang.org/x/term", "golang.org/x/sys"}},
+	"cmd/":  {own: []string{anything}, modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/term", "golang.org/x/sys"}},
 	"test/": {own: []string{anything}, modules: []string{"golang.org/x/sys"}},
 	"bench": {own: []string{anything}, modules: []string{"golang.org/x/sys"}},
 }

@@ -260,7 +260,9 @@ func (r *Runtime) Close(ctx context.Context) error {
 	}
 	// What ignores that it was told to stop does not hold up the end of the program for ever.
 	stop, cancel := context.WithTimeout(ctx, r.cfg.CancelGrace+time.Second)
-	waitFor(stop, &r.effects)
+	if !waitFor(stop, &r.effects) {
+		r.log.Warn("closed while bodies ran that do not react to being stopped; what became of them is found out by whoever opens the store next")
+	}
 	cancel()
 	r.settleFlights(ctx, cells)
 	r.leaseMu.Lock()
@@ -279,7 +281,8 @@ func (r *Runtime) Close(ctx context.Context) error {
 	return nil
 }
 
-func waitFor(ctx context.Context, wg *sync.WaitGroup) {
+// waitFor reports whether the group ended before the context.
+func waitFor(ctx context.Context, wg *sync.WaitGroup) bool {
 	done := make(chan struct{})
 	go func() {
 		wg.Wait()
@@ -287,7 +290,9 @@ func waitFor(ctx context.Context, wg *sync.WaitGroup) {
 	}()
 	select {
 	case <-done:
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }
 
