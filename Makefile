@@ -29,7 +29,8 @@ check: ## formatting, vet, staticcheck and the house rules
 	$(GO) test -count 1 ./internal/archtest
 
 build: ## bin/openworker
-	@$(GO) build -o bin/openworker ./cmd/openworker
+	@[ -n "$$(find bin/openworker -newer go.sum 2>/dev/null)" ] && [ -z "$$(find . -name '*.go' -newer bin/openworker)" ] || echo "building bin/openworker…" >&2
+	@$(GO) build -o bin/openworker ./cmd/openworker && touch bin/openworker
 
 bench: ## our own figures beside the floor of the machine: a table, and JSON in bench/results
 	$(GO) run ./bench
