@@ -138,7 +138,12 @@ func (r *Report) growth(ctx context.Context, dir, url string, at []int) error {
 	if err != nil {
 		return err
 	}
-	turn := 0
+	p, err := provider(url)
+	if err != nil {
+		return err
+	}
+	var history []model.Item
+	turn, floorTurns := 0, 0
 	for _, n := range at {
 		for turn < n-1 {
 			if err := oneTurn(ctx, session); err != nil {
@@ -159,9 +164,18 @@ func (r *Report) growth(ctx context.Context, dir, url string, at []int) error {
 			turn++
 		}
 		slices.Sort(times)
-		after := sub.counts()
-		r.Growth = append(r.Growth, Growth{Turn: n, Millis: ms(times[around/2]), CPU: ms(cpuTime()-cpu) / around,
-			Logical: float64(after.bytes-before.bytes) / around, Written: float64(writtenBytes()-written) / around})
+		after, used, disk := sub.counts(), cpuTime()-cpu, writtenBytes()-written
+		var floor []time.Duration
+		for floorTurns < turn {
+			begun := time.Now()
+			if history, err = floorTurn(ctx, p, history, floorTurns); err != nil {
+				return err
+			}
+			floor = append(floor, time.Since(begun))
+			floorTurns++
+		}
+		r.Growth = append(r.Growth, Growth{Turn: n, Millis: ms(times[around/2]), Floor: median(floor[len(floor)-around:]), CPU: ms(used) / around,
+			Logical: float64(after.bytes-before.bytes) / around, Written: float64(disk) / around})
 	}
 	return sub.close(ctx)
 }

@@ -46,9 +46,9 @@ func run(dir, out string, round time.Duration, quick bool) error {
 		return err
 	}
 	defer stop()
-	sizes := sizes{round: round, reattach: []int{10, 200, 1000}, idle: 10_000, growth: []int{1, 50, 200, 1000}}
+	sizes := sizes{round: round, reattach: []int{10, 200, 1000}, idle: 10_000, waiting: 2_000, growth: []int{1, 50, 200, 1000}}
 	if quick {
-		sizes.round, sizes.reattach, sizes.idle, sizes.growth = 300*time.Millisecond, []int{10, 50}, 200, []int{1, 50}
+		sizes.round, sizes.reattach, sizes.idle, sizes.growth, sizes.waiting = 300*time.Millisecond, []int{10, 50}, 200, []int{1, 50}, 50
 	}
 	report := &Report{Started: time.Now().UTC()}
 	for _, step := range []struct {
@@ -60,6 +60,7 @@ func run(dir, out string, round time.Duration, quick bool) error {
 		{"growth", func() error { return report.growth(ctx, dir, url, sizes.growth) }},
 		{"reattach", func() error { return report.reattach(ctx, dir, url, sizes.reattach) }},
 		{"start-up", func() error { return report.startUp(ctx, dir, url, sizes.idle) }},
+		{"waiting", func() error { return report.waiting(ctx, dir, url, sizes.waiting) }},
 	} {
 		fmt.Fprintf(os.Stderr, "bench: %s …\n", step.name)
 		if err := step.do(); err != nil {
@@ -85,7 +86,7 @@ func run(dir, out string, round time.Duration, quick bool) error {
 type sizes struct {
 	round            time.Duration
 	reattach, growth []int
-	idle             int
+	idle, waiting    int
 }
 
 // serveModel answers a user's message with a call and a result with text, without reading the history.

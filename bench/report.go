@@ -20,6 +20,15 @@ type Report struct {
 	Growth     []Growth   `json:"growth"`
 	Reattach   []Reattach `json:"reattach"`
 	StartUp    StartUp    `json:"startUp"`
+	Waiting    Waiting    `json:"waiting"`
+}
+
+// Waiting is about sessions that wait for a person.
+type Waiting struct {
+	Sessions     int     `json:"sessions"`
+	Bytes        int64   `json:"bytesPerSession"` // of the heap
+	IdleCPU      float64 `json:"idleCpuPercent"`  // of one core, while all of them wait
+	AnswerMillis float64 `json:"answerToToolStartMillis"`
 }
 
 // Load is one row of the throughput table.
@@ -42,6 +51,7 @@ type Load struct {
 type Growth struct {
 	Turn    int     `json:"turn"`
 	Millis  float64 `json:"millis"`
+	Floor   float64 `json:"floorMillis"` // the same turn over the same history without durability
 	CPU     float64 `json:"cpuMillis"`
 	Logical float64 `json:"logicalBytes"`
 	Written float64 `json:"writtenBytes"`
@@ -75,9 +85,9 @@ func (r *Report) print(w io.Writer) {
 	}
 	_ = table.Flush()
 	_, _ = fmt.Fprintln(w)
-	row("turn of one session\tms\tCPU ms\tstored B\twritten B\t")
+	row("turn of one session\tms\tfloor ms\tCPU ms\tstored B\twritten B\t")
 	for _, g := range r.Growth {
-		row("%d\t%.2f\t%.2f\t%.0f\t%.0f\t", g.Turn, g.Millis, g.CPU, g.Logical, g.Written)
+		row("%d\t%.2f\t%.2f\t%.2f\t%.0f\t%.0f\t", g.Turn, g.Millis, g.Floor, g.CPU, g.Logical, g.Written)
 	}
 	_ = table.Flush()
 	_, _ = fmt.Fprintln(w)
@@ -87,6 +97,8 @@ func (r *Report) print(w io.Writer) {
 	}
 	_ = table.Flush()
 	_, _ = fmt.Fprintf(w, "\nstart-up with %d idle sessions: %.1f ms\n", r.StartUp.Idle, r.StartUp.Millis)
+	_, _ = fmt.Fprintf(w, "%d waiting sessions: %d bytes of heap each, %.1f %% of a core together; from an answer to the start of its action: %.1f ms (median)\n",
+		r.Waiting.Sessions, r.Waiting.Bytes, r.Waiting.IdleCPU, r.Waiting.AnswerMillis)
 }
 
 // writtenBytes is what this process has sent to the disk, as the kernel counts it; 0 where it does not.
