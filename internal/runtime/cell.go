@@ -252,6 +252,14 @@ func (r *Runtime) publish(session string, p Publish) {
 	r.hub.Publish(session, events, engine.Waiting(p.State))
 }
 
+// behind reports whether the actor has not folded the journal up to head: most heads that are looked at have
+// not moved, and a step costs.
+func (c *cell) behind(head uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return head > c.actor.head()
+}
+
 func (c *cell) stopAll(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

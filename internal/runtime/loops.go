@@ -193,7 +193,7 @@ func (r *Runtime) moved(watched map[string]uint64) {
 	}
 	for id, head := range heads {
 		r.hub.Advance(id, head)
-		if c := r.existing(id); c != nil {
+		if c := r.existing(id); c != nil && c.behind(head) {
 			r.deliver(c, Moved{Head: head})
 		}
 	}
