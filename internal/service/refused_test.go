@@ -134,3 +134,23 @@ func TestAfterCloseEverythingIsRefused(t *testing.T) {
 		t.Errorf("the session is %+v, %v", rows, err)
 	}
 }
+
+// AG1, AG2: however a host spells a provider that all know, the definition is the same.
+func TestAKnownProviderHasOneSpellingOnAllHosts(t *testing.T) {
+	t.Parallel()
+	digests := map[string]bool{}
+	for _, name := range []string{"OpenAI", "openai", "OPENAI"} {
+		h := open(t, memstore.New(memstore.Config{}), scripted.New(scripted.Config{Name: name}), never())
+		digests[h.agent.Digest] = true
+		page, err := h.Agents(t.Context(), api.AgentQuery{})
+		if err != nil || page.Agents[0].DefaultModel.Provider != "OpenAI" {
+			t.Errorf("%s: %+v, %v", name, page.Agents, err)
+		}
+		if r := h.result(h.send(h.session(), "go", api.TurnOptions{})); r.Status != api.StatusCompleted {
+			t.Errorf("%s: the run is %s, waits for %v", name, r.Status, r.WaitingFor)
+		}
+	}
+	if len(digests) != 1 {
+		t.Errorf("there are %d digests", len(digests))
+	}
+}

@@ -165,12 +165,13 @@ func options() []string {
 	}
 }
 
-// providers are the names that a definition may use: those that every host knows, and those configured here.
+// providers are the names that a definition may use: those that every host knows, in the spelling that is one on
+// all hosts whatever a host's configuration says, and those configured here.
 func (s *Service) providers() []string {
-	names := s.registry.Providers()
-	for _, known := range []string{"OpenAI", "Anthropic", "Google"} {
-		if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, known) }) {
-			names = append(names, known)
+	names := []string{"OpenAI", "Anthropic", "Google"}
+	for _, own := range s.registry.Providers() {
+		if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, own) }) {
+			names = append(names, own)
 		}
 	}
 	slices.Sort(names)
