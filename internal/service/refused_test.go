@@ -154,3 +154,15 @@ func TestAKnownProviderHasOneSpellingOnAllHosts(t *testing.T) {
 		t.Errorf("there are %d digests", len(digests))
 	}
 }
+
+func TestANegativeSettingIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]service.Config{
+		"Lease": {Lease: -1}, "Poll": {Poll: -1}, "ToolTimeout": {ToolTimeout: -1}, "CancelGrace": {CancelGrace: -1}, "ToolParallel": {ToolParallel: -1},
+	} {
+		cfg.Store = memstore.New(memstore.Config{})
+		if _, err := service.New(t.Context(), cfg); api.CodeOf(err) != api.CodeInvalidRequest || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

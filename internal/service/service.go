@@ -75,6 +75,12 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Store == nil {
 		return nil, api.Errorf(api.CodeInvalidRequest, "a service needs a store")
 	}
+	for name, value := range map[string]int64{"Lease": int64(cfg.Lease), "Poll": int64(cfg.Poll), "ToolTimeout": int64(cfg.ToolTimeout),
+		"CancelGrace": int64(cfg.CancelGrace), "ToolParallel": int64(cfg.ToolParallel)} {
+		if value < 0 {
+			return nil, api.Errorf(api.CodeInvalidRequest, "%s is negative; leave it out for its default", name)
+		}
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
