@@ -95,19 +95,16 @@ func (t *talk) ask(ctx context.Context, i openworker.Interaction) (openworker.An
 }
 
 func (t *talk) prompt(ctx context.Context, text string) (string, error) {
-	fmt.Fprint(t.m.Stdout, text)
-	select {
-	case line, ok := <-t.lines.next:
-		if !ok {
-			return "", openworker.ErrLeaveOpen
-		}
+	line, err := t.lines.line(ctx, text)
+	switch {
+	case err == nil:
 		return line, nil
-	case <-ctx.Done():
-		if context.Cause(ctx) == errElsewhere {
-			fmt.Fprintln(t.m.Stdout, "\n(answered elsewhere)")
-		}
-		return "", openworker.ErrLeaveOpen
+	case errors.Is(err, errElsewhere):
+		fmt.Fprintln(t.m.Stdout, "\n(answered elsewhere)")
+	case errors.As(err, new(notSent)):
+		t.m.report(api.AsError(err), "")
 	}
+	return "", openworker.ErrLeaveOpen
 }
 
 // errElsewhere withdraws a question that somebody has answered in another process.

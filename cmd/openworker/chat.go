@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +21,7 @@ func (m *Main) chatCommand() *cobra.Command {
 		Use:   "chat",
 		Short: "Talk, line by line",
 		Long: `Talks with an agent, a message a line. Ctrl-C cancels the turn and keeps the session; a second one within two seconds, or
-Ctrl-D, leaves. --session goes on with a session and shows where it stands; whatever it was doing goes on as well.
+Ctrl-D or /quit, leaves; /help says more. What is pasted is one message. --session goes on with a session and shows where it stands; whatever it was doing goes on as well.
 
 When standard input is no terminal each line is a message, the answers are printed plainly, and the first turn that
 does not complete ends the program with its exit code.`,
@@ -48,7 +50,7 @@ func (m *Main) pipe(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer closeAfter(t.harness, &err)
-	input := readLines(m.Stdin)
+	input := readLines(m.Stdin, m.Stdout)
 	defer input.close()
 	if err := t.join(ctx); err != nil {
 		return err
@@ -99,8 +101,10 @@ func (m *Main) chat(ctx context.Context, s settings) (err error) {
 			m.note("%s goes on with it", m.again(t.session.ID()))
 		}
 	}()
-	m.note("Ctrl-C cancels a turn, Ctrl-D leaves")
-	t.lines = readLines(m.Stdin)
+	m.note("Ctrl-C cancels a turn, Ctrl-D leaves, /help says more")
+	if t.lines, err = m.input(); err != nil {
+		return err
+	}
 	defer t.lines.close()
 	if s.session != "" {
 		if err := t.goOn(t.resume(ctx)); err != nil {
@@ -108,32 +112,78 @@ func (m *Main) chat(ctx context.Context, s settings) (err error) {
 		}
 	}
 	for {
-		fmt.Fprint(m.Stdout, m.paint().bold("> "))
-		select {
-		case line, ok := <-t.lines.next:
-			if !ok {
-				fmt.Fprintln(m.Stdout)
-				return t.lines.err
-			}
-			if strings.TrimSpace(line) == "" {
-				continue
-			}
-			_, err := t.send(ctx, line)
-			if api.CodeOf(err) == api.CodeSessionBusy {
-				m.note("your message was not sent: the turn before it is not over, so first that")
-				err = t.resume(ctx)
-			}
-			if err := t.goOn(err); err != nil {
-				return err
-			}
-		case <-m.Interrupts:
+		line, err := t.read(ctx)
+		switch {
+		case errors.Is(err, errInterrupted):
 			if t.again() {
 				fmt.Fprintln(m.Stdout)
 				return nil
 			}
 			fmt.Fprintln(m.Stdout, "\n(Ctrl-C again, or Ctrl-D, leaves)")
+			continue
+		case errors.Is(err, io.EOF):
+			fmt.Fprintln(m.Stdout)
+			return nil
+		case errors.As(err, new(notSent)):
+			m.report(api.AsError(err), "")
+			continue
+		case err != nil:
+			return err
+		}
+		text, leave := t.command(line)
+		if leave {
+			return nil
+		}
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		_, err = t.send(ctx, text)
+		if api.CodeOf(err) == api.CodeSessionBusy {
+			m.note("your message was not sent: the turn before it is not over, so first that")
+			err = t.resume(ctx)
+		}
+		if err := t.goOn(err); err != nil {
+			return err
 		}
 	}
+}
+
+// errInterrupted is a Ctrl-C at the prompt.
+var errInterrupted = errors.New("interrupted")
+
+// read asks for the next message.
+func (t *talk) read(ctx context.Context) (string, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		select {
+		case <-t.m.Interrupts:
+			stop(errInterrupted)
+		case <-ctx.Done():
+		}
+	})
+	line, err := t.lines.line(ctx, t.m.paint().bold("> "))
+	stop(nil)
+	watcher.Wait()
+	return line, err
+}
+
+// command carries out a line that is for this program and returns what is to be sent, "" for nothing.
+func (t *talk) command(line string) (text string, leave bool) {
+	word := strings.TrimSpace(line)
+	switch {
+	case strings.HasPrefix(line, "//"):
+		return line[1:], false
+	case word == "/quit":
+		return "", true
+	case word == "/help":
+		fmt.Fprintln(t.m.Stdout, "/quit or Ctrl-D leaves, Ctrl-C cancels a turn; a message that begins with a slash begins with two")
+	case strings.HasPrefix(line, "/"):
+		t.m.note("%q is no command and was not sent; /help lists the commands, and a second slash in front sends it", brief(line))
+	default:
+		return line, false
+	}
+	return "", false
 }
 
 // goOn shows an error that a chat survives and returns the others.

@@ -80,7 +80,7 @@ func TestAnUnknownOutcomeIsAskedWithItsThreeAnswers(t *testing.T) {
 		t.Run(fmt.Sprintf("%q", tt.typed), func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			talk := &talk{m: &Main{Stdout: &out}, lines: readLines(strings.NewReader(tt.typed))}
+			talk := &talk{m: &Main{Stdout: &out}, lines: readLines(strings.NewReader(tt.typed), &out)}
 			got, err := talk.ask(t.Context(), openworker.Interaction{Kind: api.InteractionUnknownOutcome, Call: &api.InteractionCall{Name: "pay", Arguments: `{"to":"Ada"}`}})
 			if err != nil {
 				t.Fatal(err)

@@ -2,23 +2,45 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
 	"github.com/openworkerai/openworker/api"
 )
 
+// input is where a person's lines come from.
+type input interface {
+	// line asks for a line. The error is io.EOF at the end of input, and the cause of ctx once that is done.
+	line(ctx context.Context, prompt string) (string, error)
+	close()
+}
+
+// input is the person's line editor, or plain lines where the terminal has none.
+func (m *Main) input() (input, error) {
+	if m.Keys == nil {
+		return readLines(m.Stdin, m.Stdout), nil
+	}
+	size, restore, err := m.Keys()
+	if err != nil {
+		return nil, err
+	}
+	return readKeys(m.Stdin, m.Stdout, size, restore), nil
+}
+
 // lines reads standard input, one line ahead of whoever takes it, so that waiting for a line and for
 // anything else can be one select.
 type lines struct {
+	out  io.Writer   // for prompts
 	next chan string // closed at the end of input
 	err  error       // why it ended, once next is closed; nil at its regular end
 	stop chan struct{}
 }
 
-func readLines(r io.Reader) *lines {
-	l := &lines{next: make(chan string), stop: make(chan struct{})}
+func readLines(r io.Reader, out io.Writer) *lines {
+	l := &lines{out: out, next: make(chan string), stop: make(chan struct{})}
 	go func() {
 		defer close(l.next)
 		scanner := bufio.NewScanner(r)
@@ -36,6 +58,22 @@ func readLines(r io.Reader) *lines {
 		}
 	}()
 	return l
+}
+
+func (l *lines) line(ctx context.Context, prompt string) (string, error) {
+	fmt.Fprint(l.out, prompt)
+	select {
+	case text, ok := <-l.next:
+		switch {
+		case ok:
+			return printable(text), nil
+		case l.err != nil:
+			return "", l.err
+		}
+		return "", io.EOF
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 }
 
 // close lets the reader go once its present read returns.

@@ -92,7 +92,9 @@ func (m *Main) run(ctx context.Context, s settings, text string) (err error) {
 		return err
 	}
 	if m.Terminal {
-		t.lines = readLines(m.Stdin)
+		if t.lines, err = m.input(); err != nil {
+			return err
+		}
 		defer t.lines.close()
 	}
 	result, err := t.send(ctx, text)

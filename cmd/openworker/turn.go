@@ -27,7 +27,7 @@ type talk struct {
 	options openworker.TurnOptions
 	// chatting is set where a person may type on after a turn.
 	chatting bool
-	lines    *lines // nil when nobody is there to answer interactions
+	lines    input // nil when nobody is there to answer interactions
 
 	interrupted time.Time // the last Ctrl-C
 }
