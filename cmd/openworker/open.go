@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -127,9 +129,9 @@ func firstModel(ctx context.Context, base, key string) (string, error) {
 
 // open opens the state directory to run sessions with the chosen model.
 func (m *Main) open(ctx context.Context, c choice) (*openworker.Harness, error) {
-	scratch := m.ScratchDir
-	if _, err := os.UserCacheDir(); scratch == "" && err != nil { // no HOME, as in many a container
-		scratch = filepath.Join(os.TempDir(), fmt.Sprintf("openworker-scratch-%d", os.Getuid()))
+	scratch, err := m.scratch()
+	if err != nil {
+		return nil, err
 	}
 	return openworker.Open(ctx, openworker.Options{
 		StateDir:    m.stateDir,
@@ -138,6 +140,23 @@ func (m *Main) open(ctx context.Context, c choice) (*openworker.Harness, error) 
 		ScratchDir:  scratch,
 		Logger:      slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
+}
+
+// scratch is where the workspaces of sessions are, "" for the system's cache directory. Where there is none,
+// without HOME as in many a container, it is a private directory among the temporary files.
+func (m *Main) scratch() (string, error) {
+	if _, err := os.UserCacheDir(); m.ScratchDir != "" || err == nil {
+		return m.ScratchDir, nil
+	}
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("openworker-scratch-%d", os.Getuid()))
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", api.Errorf(api.CodeInvalidWorkspace, "the sessions' workspaces cannot be made: %w; set HOME, or TMPDIR to a directory that can be written to", err)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
+		return "", api.Errorf(api.CodeInvalidWorkspace, "%s is to hold the sessions' workspaces and is no directory of mode 0700; remove it, or set HOME", dir)
+	}
+	return dir, nil
 }
 
 // openToRead opens the state directory for looking: without a provider nothing can run here.
