@@ -173,14 +173,15 @@ type panicError struct{ value any }
 
 func (p *panicError) Error() string { return fmt.Sprintf("the tool panicked: %v", p.value) }
 
-// Protect turns a panic into an error (RU10).
+// Protect turns a panic into an error (RU10), and an error that panics into one that does not.
 func Protect(f func() (string, error)) (out string, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = &panicError{x}
 		}
 	}()
-	return f()
+	out, err = f()
+	return out, sound(err)
 }
 
 // boundOutput cuts a result that is too long, with a marker that the model understands.

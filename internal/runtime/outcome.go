@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -34,7 +35,7 @@ func NotStarted(s Start, live bool, cause error) engine.Command {
 func ModelOutcome(agent *Agent, s Start, resp model.Response, err error, cause error, maxOutput int) engine.Command {
 	e := s.Effect
 	if err == nil {
-		return engine.ModelDone{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch, Items: answerItems(agent, resp), Stop: string(resp.Stop), Usage: resp.Usage}
+		return engine.ModelDone{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch, Items: answerItems(agent, resp), Stop: string(resp.Stop), Usage: counted(resp.Usage)}
 	}
 	if errors.Is(cause, ErrClosing) {
 		return nil // taken over at the next start
@@ -44,9 +45,9 @@ func ModelOutcome(agent *Agent, s Start, resp model.Response, err error, cause e
 		me = &model.Error{Kind: model.KindUnclassified, Message: err.Error()}
 	}
 	fail := engine.ModelError{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch,
-		Code: me.Code(), Message: me.Message, Retryable: me.Retryable(), RetryAfter: me.RetryAfter, Usage: me.Usage}
+		Code: me.Code(), Message: firstBytes(strings.ToValidUTF8(me.Message, "\uFFFD"), maxFailureText), Retryable: me.Retryable(), RetryAfter: me.RetryAfter, Usage: counted(me.Usage)}
 	if fail.Message == "" {
-		fail.Message = string(me.Kind)
+		fail.Message = fmt.Sprintf("the provider failed without a message; the kind of its error is %q", me.Kind)
 	}
 	if fail.Usage.OutputTokens == 0 && me.Received > 0 {
 		// The provider did not say what the part that came cost: about three bytes a token, at most the bound.
@@ -59,6 +60,33 @@ func ModelOutcome(agent *Agent, s Start, resp model.Response, err error, cause e
 		}
 	}
 	return fail
+}
+
+// sound is an error of the program's that can be looked at. A nil pointer of an error's type is an error, which
+// Go programs return by mistake, and its methods panic wherever they are called.
+func sound(err error) (out error) {
+	defer func() {
+		if x := recover(); x != nil {
+			out = fmt.Errorf("an error of type %T, whose text cannot be had: %v", err, x)
+		}
+	}()
+	if err != nil {
+		_ = err.Error()
+		_ = errors.Is(err, ErrStopped) // goes through all that it wraps
+	}
+	return err
+}
+
+// maxFailureText bounds what the journal keeps of a provider's message, in bytes.
+const maxFailureText = 4_000
+
+// counted is usage as it may be added up: whatever a provider says, a count gives back none of a turn's budget
+// and a sum does not run over.
+func counted(u api.Usage) api.Usage {
+	for _, n := range []*int64{&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &u.ReasoningTokens} {
+		*n = min(max(*n, 0), 1<<40)
+	}
+	return u
 }
 
 // goneOutcome is what an effect came to whose goroutine was ended under it, as runtime.Goexit does.

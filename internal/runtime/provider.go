@@ -43,7 +43,8 @@ func (g guarded) Stream(ctx context.Context, req model.Request, emit func(model.
 			err = &model.Error{Kind: model.KindUnclassified, Message: fmt.Sprintf("the provider %s panicked: %v", g.name, x), Cause: fmt.Errorf("%s", debug.Stack())}
 		}
 	}()
-	return g.Provider.Stream(ctx, req, emit)
+	resp, err = g.Provider.Stream(ctx, req, emit)
+	return resp, sound(err)
 }
 
 // How long the answer to whether a credential is there is trusted, and how long it is waited for. The program

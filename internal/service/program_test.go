@@ -100,6 +100,7 @@ type moody struct {
 	*scripted.Provider
 	facts  func()
 	stream func(ctx context.Context)
+	fail   func() error
 }
 
 func (m *moody) Facts(name string) (model.Facts, bool) {
@@ -112,6 +113,9 @@ func (m *moody) Facts(name string) (model.Facts, bool) {
 func (m *moody) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
 	if m.stream != nil {
 		m.stream(ctx)
+	}
+	if m.fail != nil {
+		return model.Response{}, m.fail()
 	}
 	return m.Provider.Stream(ctx, req, emit)
 }
@@ -126,6 +130,7 @@ func TestAProviderFailsItsCallsAndNotTheProcess(t *testing.T) {
 	}{
 		{"whose facts panic is one of unknown models", moody{facts: func() { panic("facts") }}, api.StatusCompleted},
 		{"that panics", moody{stream: func(context.Context) { panic("stream") }}, api.StatusFailed},
+		{"that returns a nil pointer as its error", moody{fail: func() error { return (*model.Error)(nil) }}, api.StatusFailed},
 		{"that ends its goroutine", moody{stream: func(context.Context) { runtime.Goexit() }}, api.StatusFailed},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -136,7 +141,7 @@ func TestAProviderFailsItsCallsAndNotTheProcess(t *testing.T) {
 			if r := h.result(h.send(id, "go", api.TurnOptions{})); r.Status != test.status || r.Status == api.StatusFailed && r.Error.Code != api.CodeProviderError {
 				t.Fatalf("the run is %s, %+v", r.Status, r.Error)
 			}
-			test.moody.stream = nil
+			test.moody.stream, test.moody.fail = nil, nil
 			if r := h.result(h.send(id, "again", api.TurnOptions{})); r.Status != api.StatusCompleted {
 				t.Fatalf("the next one is %s, %+v", r.Status, r.Error)
 			}
