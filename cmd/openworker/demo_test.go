@@ -81,7 +81,7 @@ func TestAnUnknownOutcomeIsAskedWithItsThreeAnswers(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
 			talk := &talk{m: &Main{Stdout: &out}, lines: readLines(strings.NewReader(tt.typed), &out)}
-			got, err := talk.ask(t.Context(), openworker.Interaction{Kind: api.InteractionUnknownOutcome, Call: &api.InteractionCall{Name: "pay", Arguments: `{"to":"Ada"}`}})
+			got, err := talk.ask(t.Context(), openworker.Interaction{Kind: api.InteractionUnknownOutcome, Call: &api.InteractionCall{CallID: "c7", Name: "pay", Arguments: `{"to":"Ada"}`}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestAnUnknownOutcomeIsAskedWithItsThreeAnswers(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if !strings.Contains(out.String(), `the process died inside pay {"to":"Ada"}, and whether it acted is not known`) {
+			if !strings.Contains(out.String(), `the process died inside pay {"to":"Ada"} (call c7), and whether it acted is not known`) {
 				t.Errorf("the question is %q", out.String())
 			}
 		})

@@ -244,3 +244,16 @@ func TestComingBackToACancelledTurnShowsThatItWas(t *testing.T) {
 	_ = c.keys.Close()
 	c.leaves(exitOK)
 }
+
+func TestErrorsSpeakOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.env["OPENAI_BASE_URL"], p.env["OPENWORKER_MODEL"] = serve(t, "", http.NotFound), defaultModel // whose maximum is known
+	got := p.run("", "run", "--max-output-tokens", "2000000000", "hello")
+	if got.code != exitFailure || !strings.Contains(got.err, "--max-output-tokens is 2000000000") || strings.Contains(got.err, "limits.") {
+		t.Errorf("%+v", got)
+	}
+	if list := p.ok("", "sessions", "--all").out; list != "" {
+		t.Errorf("it left a session: %s", list)
+	}
+}

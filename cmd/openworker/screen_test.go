@@ -89,6 +89,9 @@ func TestEveryEventHasALine(t *testing.T) {
 	}{
 		{event(t, api.EventModelCallFailed, api.ModelCallFailed{Attempt: 2, Code: api.CodeRateLimited, Message: "slow down", RetryAt: time.Date(2026, 1, 1, 12, 0, 2, 0, time.UTC)}),
 			"attempt 2 failed: rate_limited: slow down; again in 2s"},
+		{event(t, api.EventModelCallFailed, api.ModelCallFailed{Attempt: 1, Code: api.CodeCallLost, Message: "gone"}), "attempt 1 failed: call_lost: gone; it is asked again"},
+		{event(t, api.EventTurnEnded, api.TurnEnded{Status: api.StatusCancelled, ModelCalls: 1, Usage: api.Usage{InputTokens: 2, OutputTokens: 3, Estimated: true}}),
+			"cancelled, 1 model calls, about 2 tokens in, about 3 out"},
 		{event(t, api.EventTurnEnded, api.TurnEnded{Status: api.StatusFailed, ModelCalls: 1, Error: &api.Failure{Code: api.CodeQuotaExhausted, Message: "pay"}}),
 			"failed, 1 model calls, 0 tokens in, 0 out: quota_exhausted: pay"},
 		{event(t, api.EventCancelRequested, api.CancelRequested{Reason: "by hand"}), "by hand"},
