@@ -76,6 +76,28 @@ func (s *Store) Unregister(ctx context.Context, id string) error {
 
 // Fence implements [store.Processes].
 func (s *Store) Fence(ctx context.Context, self string, now time.Time, margin time.Duration) ([]string, error) {
+	// This is asked all the time and mostly finds nothing, so it looks before it takes the write lock.
+	found := false
+	if err := s.moment(ctx, func(c *conn) error {
+		others, err := otherProcesses(background, c, self)
+		if err != nil {
+			return err
+		}
+		for _, p := range others {
+			if !p.fenced {
+				found = found || s.proven(p, now, margin)
+				continue
+			}
+			holds, err := holdsSessions(background, c, p.key)
+			if err != nil {
+				return err
+			}
+			found = found || !holds
+		}
+		return nil
+	}); err != nil || !found {
+		return nil, err
+	}
 	result := new([]string)
 	err := s.write(ctx, func(ctx context.Context, c *conn) (refusal, err error) {
 		*result, err = s.fence(ctx, c, self, now, margin)
@@ -95,11 +117,8 @@ type processRow struct {
 }
 
 func (s *Store) fence(ctx context.Context, c *conn, self string, now time.Time, margin time.Duration) (fenced []string, err error) {
-	var others []processRow
-	if err := c.query(ctx, `SELECT key, id, lease, fenced FROM processes WHERE id <> ?1 ORDER BY id`, func(r row) error {
-		others = append(others, processRow{r.int(0), r.text(1), r.time(2), r.flag(3)})
-		return nil
-	}, self); err != nil {
+	others, err := otherProcesses(ctx, c, self)
+	if err != nil {
 		return nil, err
 	}
 	for _, p := range others {
@@ -109,8 +128,7 @@ func (s *Store) fence(ctx context.Context, c *conn, self string, now time.Time, 
 			}
 			continue
 		}
-		// What the file system says about a lock is no error of the database: such a process is judged by its lease.
-		if dead, err := s.owners.dead(p.id); dead && err == nil || p.lease.Add(margin).Before(now) {
+		if s.proven(p, now, margin) {
 			if err := c.exec(ctx, `UPDATE processes SET fenced = 1 WHERE key = ?1`, p.key); err != nil {
 				return nil, err
 			}
@@ -119,6 +137,21 @@ func (s *Store) fence(ctx context.Context, c *conn, self string, now time.Time, 
 	}
 	slices.Sort(fenced)
 	return fenced, nil
+}
+
+func otherProcesses(ctx context.Context, c *conn, self string) (others []processRow, err error) {
+	err = c.query(ctx, `SELECT key, id, lease, fenced FROM processes WHERE id <> ?1 ORDER BY id`, func(r row) error {
+		others = append(others, processRow{r.int(0), r.text(1), r.time(2), r.flag(3)})
+		return nil
+	}, self)
+	return others, err
+}
+
+// proven reports whether a process is dead, or has been silent for longer than its lease and the margin. What
+// the file system says about a lock is no error of the database: such a process is judged by its lease.
+func (s *Store) proven(p processRow, now time.Time, margin time.Duration) bool {
+	dead, err := s.owners.dead(p.id)
+	return dead && err == nil || p.lease.Add(margin).Before(now)
 }
 
 // forget removes a fenced process that no session names any more.
