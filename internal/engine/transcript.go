@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -52,6 +53,9 @@ type Transcript struct {
 func NewTranscript() *Transcript {
 	return &Transcript{open: map[string]int{}, queued: map[string]Entry{}, addenda: map[string]string{}}
 }
+
+// Grow makes room for the conversation of n more facts.
+func (t *Transcript) Grow(n int) { t.entries = slices.Grow(t.entries, n) }
 
 // Entries returns the conversation. The caller must not change it, and it is valid until the next Apply.
 func (t *Transcript) Entries() []Entry { return t.entries }

@@ -244,6 +244,7 @@ func (c *transcriptCache) request() ([]model.Item, *model.Encoded, string) {
 
 func (c *transcriptCache) build(facts []engine.Fact) {
 	c.t, c.items, c.encoded = engine.NewTranscript(), nil, &model.Encoded{}
+	c.t.Grow(len(facts) + len(facts)/4) // an answer with a call is two entries
 	for _, f := range facts {
 		c.t.Apply(f)
 	}

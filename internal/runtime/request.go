@@ -3,6 +3,7 @@ package runtime
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,6 +29,9 @@ func BuildRequest(agent *Agent, s Start) model.Request {
 
 // requestItems appends the items of entries, all of which are whole, to those of a conversation.
 func requestItems(items []model.Item, entries []engine.Entry) []model.Item {
+	if len(items) == 0 {
+		items = slices.Grow(items, len(entries)+len(entries)/8)
+	}
 	for i := range entries {
 		e := &entries[i]
 		item := model.Item{Text: e.Text}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/store"
@@ -264,6 +265,9 @@ func readRecords(ctx context.Context, c *conn, key int64, q store.RecordQuery) (
 		AND f.number >= coalesce((SELECT max(number) FROM events WHERE session = ?1 AND count > 0 AND number <= ?2 + 1), 0)
 		AND f.number <= ?3 AND e.number > ?2 AND e.number <= ?3` + items + ` ORDER BY f.number, e.id LIMIT ?4`
 	err = c.query(ctx, query, func(r row) error {
+		if n := len(records); n == cap(records) && n >= 256 {
+			records = slices.Grow(records, 3*n) // a long history: fewer and larger steps
+		}
 		records = append(records, r.record(q.Session))
 		return nil
 	}, key, number(q.After), until, bound(q.Limit))
