@@ -36,6 +36,7 @@ type Actor struct {
 	holder     string // process that holds the session, as last seen
 	holderGone bool   // and it is fenced or unregistered
 	epoch      uint64
+	ownEpoch   uint64 // of our newest claim; 0, like the epoch of a session that nobody has claimed yet
 	claim      string // ours, "" while we do not hold the session
 
 	base, spec *engine.State

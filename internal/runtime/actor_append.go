@@ -351,6 +351,7 @@ func (a *Actor) committed(f *flight, r store.Appended) {
 	a.flight, a.headMisses, a.backoff, a.retryAt = nil, 0, 0, time.Time{}
 	if f.claims {
 		a.epoch, a.claim, a.holder, a.holderGone = f.req.Claim.Epoch+1, f.req.Claim.Claim, f.req.Claim.Process, false
+		a.ownEpoch = a.epoch
 	}
 	if f.req.Release && len(r.Tail) == 0 {
 		a.claim, a.holder = "", ""

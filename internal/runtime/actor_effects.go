@@ -104,9 +104,14 @@ func (a *Actor) neverStarted() {
 
 // sure reports whether the append in flight will most likely happen. After one that did not, intents are
 // waited for until one has: a store that fails, or others who write, must not cost a model call at each try.
-// Work that somebody left is claimed by several at once, of whom one gets it.
+// Work that somebody left is claimed by several at once, of whom one gets it, and a session that another
+// process held last is likely to be wanted there again.
 func (a *Actor) sure() bool {
-	return a.backoff == 0 && a.headMisses == 0 && (a.flight == nil || !a.flight.contested)
+	if a.backoff != 0 || a.headMisses != 0 {
+		return false
+	}
+	f := a.flight
+	return f == nil || !f.contested && (!f.claims || a.epoch == a.ownEpoch)
 }
 
 // takeBack forgets effects that were started for an append which did not happen, and what they came to:
