@@ -36,7 +36,6 @@ type Actor struct {
 	holder     string // process that holds the session, as last seen
 	holderGone bool   // and it is fenced or unregistered
 	epoch      uint64
-	ownEpoch   uint64 // of our newest claim; 0, like the epoch of a session that nobody has claimed yet
 	claim      string // ours, "" while we do not hold the session
 
 	base, spec *engine.State
@@ -100,15 +99,13 @@ func (i *input) submission() string {
 
 // flight is the append that is under way.
 type flight struct {
-	req    store.Append
-	inputs []*input
-	facts  []engine.Fact
-	after  *engine.State // base with facts folded
-	claims bool
-	// contested: others most likely try the same claim; nothing is begun under it before it is granted.
-	contested bool
-	again     bool // it waits to be written again: its fate is unknown
-	unknown   bool // the fate of a try of it was unknown
+	req     store.Append
+	inputs  []*input
+	facts   []engine.Fact
+	after   *engine.State // base with facts folded
+	claims  bool
+	again   bool // it waits to be written again: its fate is unknown
+	unknown bool // the fate of a try of it was unknown
 }
 
 // running is an effect that this process has started.

@@ -116,11 +116,6 @@ func (b *batch) due() bool {
 	return !due.IsZero() && (!due.After(b.env.Now) || !due.After(b.state.Time))
 }
 
-// contested reports whether the append claims work that everybody sees, and not what an input of its own begins.
-func (b *batch) contested() bool {
-	return b.claims && (b.takes || b.a.base.Turn != nil || !slices.ContainsFunc(b.inputs, func(i *input) bool { return i.events > 0 }))
-}
-
 // takeInputs decides the commands at the queue's front and returns those that wait for the next append.
 func (b *batch) takeInputs(queue []*input, owner bool) []*input {
 	submissions, alone := map[string]bool{}, false
@@ -261,7 +256,7 @@ func (a *Actor) fly(b *batch, process string, release bool) {
 			req.Snapshot = &store.Snapshot{Schema: engine.SnapshotSchema(), Head: b.state.Head, Data: data}
 		}
 	}
-	a.flight = &flight{req: req, inputs: b.inputs, facts: b.facts, after: b.state, claims: b.claims, contested: b.contested()}
+	a.flight = &flight{req: req, inputs: b.inputs, facts: b.facts, after: b.state, claims: b.claims}
 	a.spec = b.state
 	a.transcript.apply(b.facts)
 	a.do(Write{Append: req})
@@ -351,7 +346,6 @@ func (a *Actor) committed(f *flight, r store.Appended) {
 	a.flight, a.headMisses, a.backoff, a.retryAt = nil, 0, 0, time.Time{}
 	if f.claims {
 		a.epoch, a.claim, a.holder, a.holderGone = f.req.Claim.Epoch+1, f.req.Claim.Claim, f.req.Claim.Process, false
-		a.ownEpoch = a.epoch
 	}
 	if f.req.Release && len(r.Tail) == 0 {
 		a.claim, a.holder = "", ""

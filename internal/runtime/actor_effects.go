@@ -47,12 +47,12 @@ func (a *Actor) start() {
 			a.cancelRun(a.running[key])
 		}
 	}
-	epoch, process := a.epoch, a.holder
-	if f := a.flight; f != nil && f.claims {
-		epoch, process = f.req.Claim.Epoch+1, f.req.Claim.Process
-	} else if a.claim == "" {
+	// Nothing begins before the session is ours: several processes may want it, and the one that gets it may
+	// have recorded an answer before another learns that it lost (RE2).
+	if a.claim == "" {
 		return
 	}
+	epoch, process := a.epoch, a.holder
 	for _, e := range pending {
 		if _, runs := a.running[e.Key()]; runs {
 			continue
@@ -104,15 +104,7 @@ func (a *Actor) neverStarted() {
 
 // sure reports whether the append in flight will most likely happen. After one that did not, intents are
 // waited for until one has: a store that fails, or others who write, must not cost a model call at each try.
-// Work that somebody left is claimed by several at once, of whom one gets it, and a session that another
-// process held last is likely to be wanted there again.
-func (a *Actor) sure() bool {
-	if a.backoff != 0 || a.headMisses != 0 {
-		return false
-	}
-	f := a.flight
-	return f == nil || !f.contested && (!f.claims || a.epoch == a.ownEpoch)
-}
+func (a *Actor) sure() bool { return a.backoff == 0 && a.headMisses == 0 }
 
 // takeBack forgets effects that were started for an append which did not happen, and what they came to:
 // under the same name another conversation may stand in the journal by now. If nobody has written since,

@@ -236,11 +236,12 @@ func TestWhatEndedWithoutAWordIsNeitherStartedAgainNorSaidNotToHaveRun(t *testin
 	r.want("turn_accepted", "model_started", "model_finished", "tool_started", "cancel_requested")
 }
 
-func TestAModelCallThatWasBegunForAnAppendWhichLostItsRaceAnswersNothing(t *testing.T) {
+// RE2: another process may have the session, and even an answer, before this one learns that it lost the race.
+func TestNoModelCallBeginsForAMessageBeforeTheSessionIsOurs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	raced := false
-	r.fail = func(store.Append) memstore.Fate {
+	r.fail = func(a store.Append) memstore.Fate {
 		if !raced { // somebody who cannot run the session is faster with another message
 			raced = true
 			other := &rig{t: t, mem: r.mem, now: r.now}
@@ -248,36 +249,17 @@ func TestAModelCallThatWasBegunForAnAppendWhichLostItsRaceAnswersNothing(t *test
 				Can: func([]string) bool { return false }, NewID: func() string { return "other" }, Jitter: func() float64 { return 0 }})
 			other.send("theirs")
 		}
+		if a.Claim != nil && len(r.starts) > 0 {
+			t.Errorf("a call for %q began before the session was claimed", r.starts[0].Items[0].Text)
+		}
 		return memstore.Commit
 	}
 	r.send("ours")
 	r.step(runtime.Wake{})
-	if len(r.starts) < 2 {
-		t.Fatalf("%d starts; want one for the append that lost and one for what stands there", len(r.starts))
+	if len(r.starts) != 1 || r.starts[0].Items[0].Text != "theirs" {
+		t.Fatalf("%d starts; want one, for the message that stands there", len(r.starts))
 	}
-	lost, now := r.starts[0], r.starts[len(r.starts)-1]
-	if lost.Items[0].Text != "ours" || now.Items[0].Text != "theirs" || lost.Effect.Key() != now.Effect.Key() {
-		t.Fatalf("started %q as %s and %q as %s", lost.Items[0].Text, lost.Effect.Key(), now.Items[0].Text, now.Effect.Key())
-	}
-	if diff := cmp.Diff([]uint64{lost.Ticket}, r.stops); diff != "" {
-		t.Fatalf("stopped (-want +got):\n%s", diff)
-	}
-	stale := engine.ModelDone{Run: lost.Effect.Run, Call: 1, Attempt: 1, Epoch: lost.Epoch, Items: []engine.Item{{Kind: engine.ItemText, Text: "to ours"}}}
-	r.step(runtime.Done{Ticket: lost.Ticket, Command: stale})
 	r.answer(engine.Item{Kind: engine.ItemText, Text: "to theirs"})
-	records, err := r.mem.Records(t.Context(), store.RecordQuery{Session: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, record := range records {
-		e, err := engine.Decode(engine.Kind(record.Kind), record.Version, record.Data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if done, ok := e.(engine.ModelFinished); ok && done.Text() != "to theirs" {
-			t.Fatalf("the answer is %q", done.Text())
-		}
-	}
 }
 
 func TestALeaseIsOfOneProcessIDAndNotOfTheNext(t *testing.T) {

@@ -28,9 +28,7 @@ type world struct {
 	deaths int
 	// suicides are the deaths at a point.
 	suicides int
-	// races is how many model calls may have begun with a claim that another process got.
-	races int
-	runs  []api.RunReference // acknowledged
+	runs     []api.RunReference // acknowledged
 }
 
 func newWorld(t *testing.T, args ...string) *world {
