@@ -150,7 +150,7 @@ func TestAProcessStoppedWithinACommitKeepsOthersFromWritingOnly(t *testing.T) {
 	}
 	one := first.submit(id, "1", "mail first", api.BusyQueue)
 	two := second.submit(id, "2", "mail second", api.BusyQueue)
-	first.runs = append(first.runs, two)
+	first.races, first.runs = 1, append(first.runs, two)
 	for _, run := range []api.RunReference{one, two} {
 		if r := first.finish(run); r.Status != api.StatusCompleted {
 			t.Errorf("run %s: %+v", run.Run, r)

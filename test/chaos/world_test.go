@@ -19,6 +19,10 @@ import (
 // world is a state directory with its ledger, its model server, and a client that starts the next victim when
 // one has died and sends again what was not acknowledged.
 type world struct {
+	// races is how many calls of one prompt may have been made again, before any answer to it was recorded,
+	// because the append with their intent met an input of another process.
+	races int
+
 	t      *testing.T
 	dir    string
 	model  *script
