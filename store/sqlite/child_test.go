@@ -96,7 +96,7 @@ func child(t *testing.T, role, dir string) *exec.Cmd {
 	return c
 }
 
-func TestProcessesThatStartAtOnceMakeOneStore(t *testing.T) {
+func TestC52ProcessesThatStartAtOnceMakeOneStore(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	const processes = 6
@@ -121,7 +121,7 @@ func TestProcessesThatStartAtOnceMakeOneStore(t *testing.T) {
 	}
 }
 
-func TestConnectionsThatOpenAtOnceMakeOneStore(t *testing.T) {
+func TestC52ConnectionsThatOpenAtOnceMakeOneStore(t *testing.T) {
 	t.Parallel()
 	for round := range 5 {
 		dir := filepath.Join(t.TempDir(), fmt.Sprint("state", round))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	modeltestserver "github.com/openworkerai/openworker/model/modeltest/server"
 )
 
 func TestOneMessageFromTheCommandLineAndFromAPipe(t *testing.T) {
@@ -84,5 +85,21 @@ func TestAChatThatIsKilledAtARandomMomentIsReattached(t *testing.T) {
 	t.Logf("%d of %d kills came within the turn", midTurn, seeds)
 	if midTurn < seeds/5 {
 		t.Errorf("only %d of %d kills came within the turn", midTurn, seeds)
+	}
+}
+
+func TestC36OutputOverAPipesBufferIsWholeBeforeTheProgramEnds(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, func(modeltestserver.Request) modeltestserver.Reply { return modeltestserver.Reply{Text: "read"} })
+	message := strings.Repeat("a long line ", 20_000) // 240,000 bytes in one event
+	h.run(message, "chat")
+	session := lines[struct {
+		Reference api.SessionReference `json:"reference"`
+	}](t, h.run("", "sessions", "--json"))[0].Reference.Session
+	if out := h.run("", "export", session); !strings.Contains(out, strings.TrimSpace(message)) {
+		t.Errorf("of a message of %d bytes the export of %d bytes has not all", len(message), len(out))
+	}
+	if out := h.run("", "events", session, "--json"); !strings.Contains(out, strings.TrimSpace(message)) {
+		t.Errorf("the list of events, %d bytes, has not all", len(out))
 	}
 }
