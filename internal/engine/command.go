@@ -71,7 +71,7 @@ type Advance struct{}
 type Begin struct {
 	Effect Effect
 	Epoch  uint64
-	Digest string // of a tool call's arguments
+	Digest string // of the effective arguments, where they are not those of the answer
 }
 
 // ModelDone is a whole answer. Items of kind call carry what the host found wrong with their arguments.

@@ -53,14 +53,23 @@ func (d *decision) withdraw(run, callID string) {
 	}
 }
 
+// runningCall finds the call that an attempt runs for; nil for a stale attempt.
+func (d *decision) runningCall(callID string, attempt int, epoch uint64) (*Turn, *ToolCall) {
+	t := d.s.Turn
+	if t == nil {
+		return nil, nil
+	}
+	c := t.tool(callID)
+	if c == nil || c.Status != ToolRunning || c.Attempt != attempt || c.Epoch != epoch {
+		return t, nil
+	}
+	return t, c
+}
+
 // overdue closes a cancelled call whose body ignores its context.
 func (d *decision) overdue(c Overdue) {
-	t := d.s.Turn
-	if t == nil || !t.Cancel {
-		return
-	}
-	tc := t.tool(c.CallID)
-	if tc == nil || tc.Status != ToolRunning || tc.Attempt != c.Attempt || tc.Epoch != c.Epoch {
+	t, tc := d.runningCall(c.CallID, c.Attempt, c.Epoch)
+	if tc == nil || !t.Cancel {
 		return
 	}
 	out := ToolFinished{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Output: textCancelUnknown, Code: api.CodeOutcomeUnknown}
@@ -73,12 +82,8 @@ func (d *decision) overdue(c Overdue) {
 
 // interrupted records that nobody waits for a body any more: what it did is found out like after a crash.
 func (d *decision) interrupted(c Interrupted) {
-	t := d.s.Turn
-	if t == nil {
-		return
-	}
-	tc := t.tool(c.CallID)
-	if tc == nil || tc.Status != ToolRunning || tc.Attempt != c.Attempt || tc.Epoch != c.Epoch {
+	t, tc := d.runningCall(c.CallID, c.Attempt, c.Epoch)
+	if tc == nil {
 		return
 	}
 	d.emit(ToolLost{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Again: c.NotStarted || tc.Effect.Repeatable()})

@@ -174,7 +174,7 @@ type ToolStarted struct {
 	Name    string `json:"name"`
 	Attempt int    `json:"attempt"`
 	Epoch   uint64 `json:"epoch"`
-	Digest  string `json:"digest,omitempty"` // of the effective arguments
+	Digest  string `json:"digest,omitempty"` // of the effective arguments, where they are not those of the answer
 }
 
 // ToolFinished is a call's one result.

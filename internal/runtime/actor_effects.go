@@ -35,17 +35,9 @@ func (a *Actor) start() {
 	if a.gone != nil || !a.loaded {
 		return
 	}
-	named := map[string]bool{}
 	pending := engine.Pending(a.spec)
-	// What the durable state names goes on as well: an append in flight that does not want it may not happen,
-	// and an intent that was taken back is mostly written again.
-	for _, e := range append(engine.Pending(a.base), pending...) {
-		named[e.Key()] = true
-	}
-	for _, key := range a.runningKeys() {
-		if !named[key] {
-			a.cancelRun(a.running[key])
-		}
+	if len(a.running) > 0 {
+		a.cancelUnnamed(pending)
 	}
 	// Nothing begins before the session is ours: several processes may want it, and the one that gets it may
 	// have recorded an answer before another learns that it lost (RE2).
@@ -80,6 +72,20 @@ func (a *Actor) start() {
 		}
 		a.running[e.Key()] = &running{ticket: a.tickets, effect: e, epoch: epoch}
 		a.do(s)
+	}
+}
+
+// cancelUnnamed cancels what runs and is wanted no more. What the durable state names goes on as well: an
+// append in flight that does not want it may not happen, and an intent that was taken back is mostly written again.
+func (a *Actor) cancelUnnamed(pending []engine.Effect) {
+	named := map[string]bool{}
+	for _, e := range append(engine.Pending(a.base), pending...) {
+		named[e.Key()] = true
+	}
+	for _, key := range a.runningKeys() {
+		if !named[key] {
+			a.cancelRun(a.running[key])
+		}
 	}
 }
 

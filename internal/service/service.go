@@ -186,13 +186,9 @@ func (s *Service) providers() []string {
 
 // facts are what never changes of a session.
 type facts struct {
-	secret  []byte
-	agent   engine.Agent
-	model   api.ModelRef
-	owner   string
-	created time.Time
-	work    string // workspace
-	meta    map[string]string
+	secret []byte
+	agent  engine.Agent
+	model  api.ModelRef
 }
 
 // maxFacts bounds the cache of facts; it is emptied when full.
@@ -221,7 +217,7 @@ func (s *Service) session(ctx context.Context, id string) (*facts, error) {
 	if !ok {
 		return nil, api.Errorf(api.CodeStoreCorrupt, "the journal of session %s begins with %s", id, e.Kind())
 	}
-	f = &facts{secret: c.Secret, agent: c.Agent, model: c.Model, owner: c.Owner, created: records[0].Time, work: c.Workspace, meta: c.Metadata}
+	f = &facts{secret: c.Secret, agent: c.Agent, model: c.Model}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.facts) >= maxFacts {

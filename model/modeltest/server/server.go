@@ -37,8 +37,6 @@ type Server struct {
 	number   int
 	requests []Request
 	refusals []string
-	conns    map[net.Conn]struct{}
-	opened   int
 }
 
 // New starts a server.
@@ -53,10 +51,10 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model server: %w", err)
 	}
-	s := &Server{config: config, listener: listener, done: make(chan struct{}), conns: map[net.Conn]struct{}{}}
+	s := &Server{config: config, listener: listener, done: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.complete)
-	s.http = &http.Server{Handler: mux, ConnState: s.track}
+	s.http = &http.Server{Handler: mux}
 	go func() {
 		defer close(s.done)
 		_ = s.http.Serve(listener) // always ErrServerClosed: Close is the only end
@@ -93,25 +91,6 @@ func (s *Server) Refusals() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.refusals...)
-}
-
-// Connections returns how many connections are open and how many there have been.
-func (s *Server) Connections() (open, ever int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.conns), s.opened
-}
-
-func (s *Server) track(conn net.Conn, state http.ConnState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch state {
-	case http.StateNew:
-		s.conns[conn] = struct{}{}
-		s.opened++
-	case http.StateClosed, http.StateHijacked:
-		delete(s.conns, conn)
-	}
 }
 
 func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
