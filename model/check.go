@@ -115,7 +115,14 @@ func checkItem(item Item) error {
 	}
 	isCall, isResult := item.Kind == ToolCallItem, item.Kind == ToolResultItem
 	switch item.Kind {
-	case UserItem, AssistantItem:
+	case UserItem:
+		if len(item.Parts) > 0 {
+			return checkParts(item)
+		}
+		if item.Text == "" {
+			return fmt.Errorf("the text is empty")
+		}
+	case AssistantItem:
 		if item.Text == "" {
 			return fmt.Errorf("the text is empty")
 		}
@@ -137,10 +144,40 @@ func checkItem(item Item) error {
 	if (isCall || isResult) && !ValidName(item.CallID) {
 		return fmt.Errorf("call ID %.80q is not 1–64 of A-Za-z0-9_-", item.CallID)
 	}
-	foreign := !isCall && !isResult && item.CallID != "" || !isCall && (item.Name != "" || len(item.Arguments) > 0) ||
+	foreign := len(item.Parts) > 0 || !isCall && !isResult && item.CallID != "" || !isCall && (item.Name != "" || len(item.Arguments) > 0) ||
 		!isResult && (item.Output != "" || item.Failed) || (isCall || isResult) && item.Text != ""
 	if foreign {
 		return fmt.Errorf("it has a field of another kind of item")
+	}
+	return nil
+}
+
+// checkParts checks a user's item that has files.
+func checkParts(item Item) error {
+	if item.Text != "" || item.CallID != "" || item.Name != "" || len(item.Arguments) > 0 || item.Output != "" || item.Failed {
+		return fmt.Errorf("it has parts and another field beside them")
+	}
+	for i, part := range item.Parts {
+		if !utf8.ValidString(part.Text) || !utf8.ValidString(part.Name) {
+			return fmt.Errorf("part %d: its text or its name is not UTF-8", i)
+		}
+		switch {
+		case part.MediaType == "" && (part.Name != "" || len(part.Data) > 0):
+			return fmt.Errorf("part %d: a file without a media type", i)
+		case part.MediaType == "" && part.Text == "":
+			return fmt.Errorf("part %d: the text is empty", i)
+		case part.MediaType == "":
+		case part.Text != "" || part.Name == "" || len(part.Data) == 0:
+			return fmt.Errorf("part %d: a file needs a name and data, and has no text beside them", i)
+		case part.IsImage():
+			switch part.MediaType {
+			case TypePNG, TypeJPEG, TypeGIF, TypeWebP:
+			default:
+				return fmt.Errorf("part %d: no provider takes %s", i, part.MediaType)
+			}
+		case !part.IsPDF() && !utf8.Valid(part.Data):
+			return fmt.Errorf("part %d: the file is not UTF-8", i)
+		}
 	}
 	return nil
 }

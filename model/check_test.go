@@ -11,7 +11,10 @@ import (
 	"github.com/openworkerai/openworker/model"
 )
 
-func user(text string) model.Item      { return model.Item{Kind: model.UserItem, Text: text} }
+func user(text string) model.Item { return model.Item{Kind: model.UserItem, Text: text} }
+func files(parts ...model.Part) model.Item {
+	return model.Item{Kind: model.UserItem, Parts: parts}
+}
 func assistant(text string) model.Item { return model.Item{Kind: model.AssistantItem, Text: text} }
 func reasoning(text string) model.Item { return model.Item{Kind: model.ReasoningItem, Text: text} }
 func call(id string) model.Item {
@@ -34,6 +37,10 @@ func TestCheckAcceptsWhatEveryProviderAccepts(t *testing.T) {
 		"a failed result":                 {user("a"), call("c1"), {Kind: model.ToolResultItem, CallID: "c1", Output: "no", Failed: true}},
 		"an answer of reasoning only":     {user("a"), reasoning("hm"), user("b")},
 		"reasoning of private data alone": {user("a"), {Kind: model.ReasoningItem, Private: &model.Private{Provider: "P", Model: "m", Data: json.RawMessage(`1`)}}, user("b")},
+		"text, an image, a PDF and a text file": {files(
+			model.Part{Text: "see"}, model.Part{Name: "a.png", MediaType: model.TypePNG, Data: []byte{1}},
+			model.Part{Name: "a.pdf", MediaType: model.TypePDF, Data: []byte{0xff}}, model.Part{Name: "a.md", MediaType: "text/markdown", Data: []byte("# A")},
+		)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,6 +62,14 @@ func TestCheckNamesWhatIsWrongWithTheItems(t *testing.T) {
 		want  string
 	}{
 		"nothing at all":                 {nil, "no items"},
+		"an empty part":                  {[]model.Item{files(model.Part{})}, "part 0"},
+		"a file without a name":          {[]model.Item{files(model.Part{MediaType: model.TypePDF, Data: []byte{1}})}, "needs a name"},
+		"a file without data":            {[]model.Item{files(model.Part{Name: "a", MediaType: model.TypePDF})}, "needs a name and data"},
+		"a file without a type":          {[]model.Item{files(model.Part{Text: "a", Name: "a"})}, "without a media type"},
+		"a bitmap":                       {[]model.Item{files(model.Part{Name: "a", MediaType: "image/bmp", Data: []byte{1}})}, "image/bmp"},
+		"a text file in another coding":  {[]model.Item{files(model.Part{Name: "a", MediaType: "text/plain", Data: []byte{0xff}})}, "not UTF-8"},
+		"text and parts":                 {[]model.Item{{Kind: model.UserItem, Text: "a", Parts: []model.Part{{Text: "b"}}}}, "another field"},
+		"parts of the assistant":         {[]model.Item{user("hi"), {Kind: model.AssistantItem, Text: "a", Parts: []model.Part{{Text: "b"}}}, user("x")}, "another kind"},
 		"starts with the assistant":      {[]model.Item{assistant("hi"), user("hi")}, "first item"},
 		"ends with the assistant":        {[]model.Item{user("hi"), assistant("hi")}, "nothing is left to answer"},
 		"C01 a call without a result":    {[]model.Item{user("hi"), call("c1")}, "ends before call c1"},

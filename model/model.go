@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/openworkerai/openworker/api"
 )
@@ -25,7 +26,7 @@ type Provider interface {
 type Facts struct {
 	Window          int      // tokens of input and output together
 	MaxOutputTokens int      // of one answer
-	Formats         []string // media types it takes, for example "image/png"
+	Formats         []string // media types of files that it takes; nil is unknown, empty is none (AT8)
 }
 
 // Request is one call. The runtime guarantees that it is well-formed, as [Check] has it: it starts with a
@@ -59,7 +60,7 @@ type Tool struct {
 type ItemKind string
 
 const (
-	UserItem       ItemKind = "user"        // Text
+	UserItem       ItemKind = "user"        // Text or Parts
 	AssistantItem  ItemKind = "assistant"   // Text
 	ReasoningItem  ItemKind = "reasoning"   // Text and Private
 	ToolCallItem   ItemKind = "tool_call"   // CallID, Name, Arguments
@@ -68,8 +69,10 @@ const (
 
 // Item is one item of the conversation. Call IDs are ours (RU9).
 type Item struct {
-	Kind      ItemKind
-	Text      string
+	Kind ItemKind
+	Text string
+	// Parts are the content of a user's item with files, in the user's order (AT2).
+	Parts     []Part
 	CallID    string
 	Name      string          // the model's name of the tool
 	Arguments json.RawMessage // a JSON object
@@ -77,6 +80,40 @@ type Item struct {
 	Failed    bool // the result is not a success
 	// Private is the provider's own form of the item, sent back unchanged to the same provider and model.
 	Private *Private
+}
+
+// Part is a piece of a user's item: Text, or a file where MediaType is set.
+type Part struct {
+	Text string
+	// Name, MediaType and Data are a file's: an image of one of the types below, a PDF, or text in UTF-8, whose
+	// media type is any other one. A provider sends an image and a PDF as they are, and text as [Part.NamedText].
+	Name      string
+	MediaType string
+	Data      []byte
+}
+
+// The media types of files that are not text. No provider takes another image.
+const (
+	TypePNG  = "image/png"
+	TypeJPEG = "image/jpeg"
+	TypeGIF  = "image/gif"
+	TypeWebP = "image/webp"
+	TypePDF  = "application/pdf"
+)
+
+// IsImage reports whether the part is an image.
+func (p Part) IsImage() bool { return strings.HasPrefix(p.MediaType, "image/") }
+
+// IsPDF reports whether the part is a PDF.
+func (p Part) IsPDF() bool { return p.MediaType == TypePDF }
+
+// NamedText is how a text part reads at every provider: its text, or a text file under its name.
+func (p Part) NamedText() string {
+	if p.MediaType == "" {
+		return p.Text
+	}
+	name := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\"", "&quot;", "\n", " ").Replace(p.Name)
+	return "<file name=\"" + name + "\" type=\"" + p.MediaType + "\">\n" + string(p.Data) + "\n</file>"
 }
 
 // Private is provider-private data that belongs to an item.

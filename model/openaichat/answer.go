@@ -6,6 +6,7 @@ import (
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
 // The fields in which servers give reasoning.
@@ -29,11 +30,11 @@ type answer struct {
 // received counts the bytes of the answer.
 func (a *answer) received() int { return a.text.Len() + a.reasoning.Len() + a.calls.bytes }
 
-// take adds one chunk and emits what it brings.
-func (a *answer) take(data []byte, emit func(model.Delta)) *model.Error {
+// take adds one chunk and emits what it brings, or returns the error that it reports.
+func (a *answer) take(data []byte, emit func(model.Delta)) (*wire.Fault, error) {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return malformed("a chunk of the answer is not what the protocol has: " + err.Error())
+		return nil, wire.Malformed("a chunk of the answer is not what the protocol has: " + err.Error())
 	}
 	if c.Usage != nil {
 		a.usage, a.hasUsage = c.Usage.usage(), true
@@ -41,7 +42,7 @@ func (a *answer) take(data []byte, emit func(model.Delta)) *model.Error {
 		a.usage, a.hasUsage = c.Groq.Usage.usage(), true
 	}
 	if fault := c.fault(); fault != nil {
-		return a.classify(fault)
+		return fault, nil
 	}
 	for i := range c.Choices {
 		ch := &c.Choices[i]
@@ -50,26 +51,26 @@ func (a *answer) take(data []byte, emit func(model.Delta)) *model.Error {
 		}
 		if ch.Delta != nil {
 			if err := a.add(ch.Delta, emit); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		// Some servers repeat the whole message at the end of a stream: it counts where nothing came before.
 		if ch.Message != nil && a.received() == 0 {
 			if err := a.add(ch.Message, emit); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if ch.FinishReason != "" {
 			a.finish = string(ch.FinishReason)
 		}
 		if a.finish == "error" || a.finish == "abort" {
-			return &model.Error{Kind: model.KindOverloaded, Message: "the server broke the answer off: finish_reason is " + a.finish}
+			return nil, &model.Error{Kind: model.KindOverloaded, Message: "the server broke the answer off: finish_reason is " + a.finish}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-func (a *answer) add(m *message, emit func(model.Delta)) *model.Error {
+func (a *answer) add(m *message, emit func(model.Delta)) error {
 	reasoning, field := string(m.ReasoningContent), fieldReasoningContent
 	if reasoning == "" { // a server that fills both fills them alike
 		reasoning, field = string(m.Reasoning), fieldReasoning
@@ -78,8 +79,8 @@ func (a *answer) add(m *message, emit func(model.Delta)) *model.Error {
 		reasoning, field = m.Content.reasoning, ""
 	}
 	said := m.Content.text + string(m.Refusal)
-	if a.received()+len(reasoning)+len(said) > maxAnswerBytes {
-		return malformed(errAnswerTooLong.Error())
+	if a.received()+len(reasoning)+len(said) > wire.MaxAnswerBytes {
+		return wire.ErrAnswerTooLong
 	}
 	if reasoning != "" {
 		if a.field == "" {
@@ -93,22 +94,12 @@ func (a *answer) add(m *message, emit func(model.Delta)) *model.Error {
 		emit(model.Delta{Text: said})
 	}
 	if !a.calls.add(m.ToolCalls) {
-		return malformed("the answer holds more than 512 tool calls")
+		return wire.ErrTooManyCalls
 	}
-	if a.received() > maxAnswerBytes {
-		return malformed(errAnswerTooLong.Error())
+	if a.received() > wire.MaxAnswerBytes {
+		return wire.ErrAnswerTooLong
 	}
 	return nil
-}
-
-// classify makes an error of an error object inside an answer. One of no known kind is the server's own fault
-// once it has begun to answer, since it has taken the request.
-func (a *answer) classify(fault *wireError) *model.Error {
-	err := classify(200, fault)
-	if err.Kind == model.KindUnclassified && a.received() > 0 {
-		err.Kind = model.KindOverloaded
-	}
-	return err
 }
 
 // response is the answer as a whole. sent is the size of the request, for an estimate where the server did not count.
@@ -155,8 +146,4 @@ func (a *answer) estimate(sent int) api.Usage {
 	return api.Usage{
 		InputTokens: tokens(sent), OutputTokens: tokens(a.received()), ReasoningTokens: tokens(a.reasoning.Len()), Estimated: true,
 	}
-}
-
-func malformed(message string) *model.Error {
-	return &model.Error{Kind: model.KindMalformed, Message: clean(message)}
 }

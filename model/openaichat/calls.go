@@ -3,6 +3,8 @@ package openaichat
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
 // call is a tool call as it is put together.
@@ -34,7 +36,7 @@ func (c *calls) add(fragments []fragment) bool {
 			}
 		}
 		if target == nil || target.isOther(f) {
-			if len(c.list) == maxCalls {
+			if len(c.list) == wire.MaxCalls {
 				return false
 			}
 			target = &call{index: f.Index}

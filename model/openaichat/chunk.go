@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
 // The wire types of an answer, whole or in chunks. Fields that servers fill in several ways have types that take
 // them all; anything else that is of another type makes the chunk malformed.
 
 type chunk struct {
-	Choices []choice   `json:"choices"`
-	Usage   *wireUsage `json:"usage"`
-	Error   wireError  `json:"error"`
+	Choices []choice         `json:"choices"`
+	Usage   *wireUsage       `json:"usage"`
+	Error   wire.ErrorObject `json:"error"`
 	// What some servers send in place of "error", at the top.
 	Object  text `json:"object"`
 	Message text `json:"message"`
@@ -24,17 +25,17 @@ type chunk struct {
 	Code    text `json:"code"`
 	Type    text `json:"type"`
 	Groq    *struct {
-		Usage *wireUsage `json:"usage"`
-		Error wireError  `json:"error"`
+		Usage *wireUsage       `json:"usage"`
+		Error wire.ErrorObject `json:"error"`
 	} `json:"x_groq"`
 }
 
 type choice struct {
-	Index        number    `json:"index"`
-	Delta        *message  `json:"delta"`
-	Message      *message  `json:"message"`
-	FinishReason text      `json:"finish_reason"`
-	Error        wireError `json:"error"`
+	Index        number           `json:"index"`
+	Delta        *message         `json:"delta"`
+	Message      *message         `json:"message"`
+	FinishReason text             `json:"finish_reason"`
+	Error        wire.ErrorObject `json:"error"`
 }
 
 type message struct {
@@ -76,45 +77,22 @@ func (u *wireUsage) usage() api.Usage {
 	}
 }
 
-// wireError is an error object, or a string in its place.
-type wireError struct {
-	given   bool
-	Message text `json:"message"`
-	Type    text `json:"type"`
-	Code    text `json:"code"`
-}
-
-func (e *wireError) UnmarshalJSON(data []byte) error {
-	switch data[0] {
-	case 'n', 'f': // null and false
-		return nil
-	case '{':
-		type plain wireError
-		err := json.Unmarshal(data, (*plain)(e))
-		e.given = true
-		return err
-	}
-	err := e.Message.UnmarshalJSON(data)
-	e.given = e.Message != ""
-	return err
-}
-
 // fault returns the error that the chunk reports, wherever it stands in it.
-func (c *chunk) fault() *wireError {
-	if c.Error.given {
-		return &c.Error
+func (c *chunk) fault() *wire.Fault {
+	if c.Error.Given {
+		return &c.Error.Fault
 	}
-	if c.Groq != nil && c.Groq.Error.given {
-		return &c.Groq.Error
+	if c.Groq != nil && c.Groq.Error.Given {
+		return &c.Groq.Error.Fault
 	}
 	for i := range c.Choices {
-		if ch := &c.Choices[i]; ch.Error.given {
-			return &ch.Error
+		if ch := &c.Choices[i]; ch.Error.Given {
+			return &ch.Error.Fault
 		}
 	}
 	if len(c.Choices) == 0 && c.Usage == nil {
 		if c.Object == "error" || c.Type == "error" || c.Message != "" || c.Detail != "" {
-			return &wireError{given: true, Message: c.Message + c.Detail, Type: c.Type, Code: c.Code}
+			return &wire.Fault{Message: string(c.Message + c.Detail), Type: string(c.Type), Code: string(c.Code)}
 		}
 	}
 	return nil

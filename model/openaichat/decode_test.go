@@ -3,7 +3,6 @@ package openaichat
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
 // decoded is all that an attempt makes of a body.
@@ -33,7 +33,12 @@ func decode(t testing.TB, body []byte, contentType string, piecewise bool) decod
 		t.Fatal(err)
 	}
 	var text, reasoning strings.Builder
-	a := &attempt{provider: p, ctx: t.Context(), req: model.Request{Model: "m"}, emit: func(d model.Delta) {
+	watch, failure := wire.NewWatch(t.Context(), wire.WatchConfig{KeyOptional: true, Idle: time.Hour})
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	defer watch.Stop()
+	a := &attempt{provider: p, watch: watch, req: model.Request{Model: "m"}, emit: func(d model.Delta) {
 		if d.Text == "" {
 			t.Error("an empty delta was emitted")
 		}
@@ -43,10 +48,6 @@ func decode(t testing.TB, body []byte, contentType string, piecewise bool) decod
 			text.WriteString(d.Text)
 		}
 	}}
-	a.call, a.cancel = context.WithCancelCause(a.ctx)
-	defer a.cancel(nil)
-	a.watchdog = time.AfterFunc(time.Hour, func() {})
-	defer a.watchdog.Stop()
 	reader := bufio.NewReaderSize(bytes.NewReader(body), 64)
 	if piecewise {
 		reader = bufio.NewReaderSize(iotest.OneByteReader(bytes.NewReader(body)), 64)
@@ -54,11 +55,13 @@ func decode(t testing.TB, body []byte, contentType string, piecewise bool) decod
 	resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {contentType}}}
 	var out decoded
 	if isStream(resp, reader) {
-		out.Failure = a.readStream(reader)
+		err = a.readStream(reader)
 	} else {
-		out.Failure = a.readWhole(resp, reader)
+		err = a.readWhole(resp, reader)
 	}
-	if out.Failure == nil {
+	if err != nil {
+		out.Failure = watch.Error(err)
+	} else {
 		out.Response = a.answer.response("OpenAI", "m", len(body))
 	}
 	out.Text, out.Reasoning = text.String(), reasoning.String()

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +14,7 @@ import (
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/facts"
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
 // Config sets up a provider. Only BaseURL is needed. Nothing is read from the environment.
@@ -53,15 +52,8 @@ type Config struct {
 	ExtraBody map[string]json.RawMessage
 }
 
-// Bounds on what a server may send. What is over them is kind malformed.
-const (
-	maxHeaderBytes = 256 << 10
-	maxErrorBytes  = 64 << 10  // of an error's body; the rest is not read
-	maxLineBytes   = 16 << 20  // of one line or one event of a stream, or of a JSON answer
-	maxAnswerBytes = 16 << 20  // of text, reasoning and arguments together
-	maxStreamBytes = 512 << 20 // of a stream with all its wrapping
-	maxCalls       = 512       // of one answer
-)
+// maxLineBytes bounds one line or one event of a stream, or a JSON answer.
+const maxLineBytes = 16 << 20
 
 // Provider is a [model.Provider]. It is safe for concurrent use.
 type Provider struct {
@@ -77,12 +69,9 @@ var _ model.Provider = (*Provider)(nil)
 
 // New returns a provider, or an error of code invalid_request that names the field that is wrong.
 func New(config Config) (*Provider, error) {
-	base, err := url.Parse(config.BaseURL)
-	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
-		return nil, api.Errorf(api.CodeInvalidRequest, "BaseURL must be an absolute http or https address, for example https://api.openai.com/v1")
-	}
-	if base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return nil, api.Errorf(api.CodeInvalidRequest, "BaseURL must hold no user, query or fragment; credentials go with each request")
+	base, err := wire.ParseBaseURL(config.BaseURL, "https://api.openai.com/v1")
+	if err != nil {
+		return nil, err
 	}
 	if config.Name == "" {
 		config.Name = "OpenAI"
@@ -93,16 +82,13 @@ func New(config Config) (*Provider, error) {
 	if config.MaxTokensField == "" {
 		config.MaxTokensField = maxTokensField(base.Hostname())
 	}
-	for name := range config.Headers {
-		switch http.CanonicalHeaderKey(name) {
-		case "Authorization", "Content-Type", "Accept":
-			return nil, api.Errorf(api.CodeInvalidRequest, "Headers may not set %s", name)
-		}
+	if err := wire.CheckHeaders(config.Headers, "Authorization"); err != nil {
+		return nil, err
 	}
 	p := &Provider{
 		config: config,
-		url:    strings.TrimRight(base.String(), "/") + "/chat/completions",
-		client: newClient(config.HTTPClient),
+		url:    base.String() + "/chat/completions",
+		client: wire.NewClient(config.HTTPClient),
 	}
 	if p.extra, err = encodeExtra(config); err != nil {
 		return nil, err
@@ -117,27 +103,6 @@ func maxTokensField(host string) string {
 		return "max_completion_tokens"
 	}
 	return "max_tokens"
-}
-
-func newClient(given *http.Client) *http.Client {
-	client := &http.Client{}
-	if given != nil {
-		*client = *given
-	} else {
-		client.Transport = &http.Transport{
-			DialContext:            (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-			ForceAttemptHTTP2:      true,
-			MaxIdleConns:           512,
-			MaxIdleConnsPerHost:    256,
-			IdleConnTimeout:        90 * time.Second,
-			TLSHandshakeTimeout:    15 * time.Second,
-			MaxResponseHeaderBytes: maxHeaderBytes,
-			DisableCompression:     true,
-		}
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	client.Timeout = 0 // an answer may take long; silence is bounded by StreamIdle
-	return client
 }
 
 // encodeExtra appends the host's own fields, in one order, and refuses those that are ours.

@@ -4,15 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
+
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
-var (
-	errLineTooLong   = errors.New("a line or event of the stream is larger than 16 MiB")
-	errStreamTooLong = errors.New("the stream is larger than 512 MiB")
-	errAnswerTooLong = errors.New("the answer is larger than 16 MiB")
-)
+const errLineTooLong = wire.Excess("a line or event of the stream is larger than 16 MiB")
 
 var doneMark = []byte("[DONE]")
 
@@ -25,7 +22,6 @@ type events struct {
 	data    []byte // of the event so far
 	held    []byte // a data line that belongs to the next event
 	hasHeld bool
-	total   int
 }
 
 // next returns the data of the next event; it is valid until the call after. io.EOF says that the body ended
@@ -98,9 +94,6 @@ func (e *events) readLine() ([]byte, error) {
 	e.line = e.line[:0]
 	for {
 		part, err := e.r.ReadSlice('\n')
-		if e.total += len(part); e.total > maxStreamBytes {
-			return nil, errStreamTooLong
-		}
 		if err == nil && len(e.line) == 0 {
 			return trimEnd(part), nil
 		}

@@ -1,8 +1,7 @@
-package openaichat
+package wire
 
 import (
-	"encoding/json"
-	"fmt"
+	"errors"
 	"math"
 	"net/http"
 	"strconv"
@@ -22,51 +21,58 @@ const maxSecret = 1024
 // maxRetryAfter bounds what a provider may ask us to wait.
 const maxRetryAfter = 24 * time.Hour
 
-// statusError makes an error of a response whose status says that it is one. body is its beginning.
-func statusError(resp *http.Response, body []byte) *model.Error {
-	fault := faultOf(body)
-	err := classify(resp.StatusCode, fault)
-	switch {
-	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+// Fault is a provider's error object, whatever the protocol. Code and Type are the protocol's own words: OpenAI's
+// "code" and "type", Anthropic's "type", Google's "status" and "code".
+type Fault struct {
+	Message string
+	Type    string
+	Code    string
+}
+
+// refusalOf makes an error of a response that is one: by its status, or since it is no event stream. body is its
+// beginning.
+func refusalOf(resp *http.Response, body []byte) *model.Error {
+	fault := FaultOf(body)
+	err := Classify(resp.StatusCode, fault)
+	html := LooksHTML(resp, body)
+	switch refused := resp.StatusCode < 200 || resp.StatusCode > 299; {
+	case !refused && fault != nil && err.Message == "":
+		err.Message = "the server answered with an error that has no message"
+	case !refused && fault != nil:
+	case !refused && len(body) == 0:
+		err = Cut(errors.New("the answer was empty"))
+	case !refused && html:
+		err = Malformed("an HTML page came instead of an answer; check BaseURL")
+	case !refused:
+		err = Malformed("the server's answer is no event stream and holds no error")
+	case resp.StatusCode < 400:
 		err.Message = "the server redirects, which is not followed; BaseURL must be the final address"
-	case fault == nil && looksHTML(resp, body):
+	case fault == nil && html:
 		err.Message = "an HTML page came instead of an answer, from a proxy or from another kind of server: " + http.StatusText(resp.StatusCode)
 	case fault == nil && resp.StatusCode == http.StatusNotFound:
-		err.Message = "the server has no /chat/completions under BaseURL"
+		err.Message = "the server has no such address under BaseURL: " + resp.Request.URL.Path
 	case err.Message == "":
 		err.Message = "the server gave no message: " + http.StatusText(resp.StatusCode)
 	}
-	err.RetryAfter = retryAfter(resp.Header, time.Now())
+	err.RetryAfter = RetryAfter(resp.Header, time.Now())
 	return err
 }
 
-// faultOf finds the error object in a body, nil when there is none. Some servers wrap it in a list.
-func faultOf(body []byte) *wireError {
-	var c chunk
-	if json.Unmarshal(body, &c) == nil {
-		return c.fault()
-	}
-	var list []chunk
-	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
-		return list[0].fault()
-	}
-	return nil
-}
-
-func looksHTML(resp *http.Response, body []byte) bool {
+// LooksHTML reports whether a body is a page, as proxies and other kinds of server send.
+func LooksHTML(resp *http.Response, body []byte) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") || strings.HasPrefix(strings.TrimSpace(string(body)), "<")
 }
 
-// classify gives an error its kind: by what the object says first, since one status stands for several things, and
+// Classify gives an error its kind: by what the object says first, since one status stands for several things, and
 // by the status then. fault may be nil.
-func classify(status int, fault *wireError) *model.Error {
+func Classify(status int, fault *Fault) *model.Error {
 	err := &model.Error{Status: status}
 	var kind, said string
 	if fault != nil {
-		err.Message = clean(string(fault.Message))
-		kind, said = strings.ToLower(string(fault.Code+" "+fault.Type)), strings.ToLower(string(fault.Message))
+		err.Message = clean(fault.Message)
+		kind, said = strings.ToLower(fault.Code+" "+fault.Type), strings.ToLower(fault.Message)
 		// Gateways put the status that they got themselves into the code, under a 200 of their own.
-		if code, e := strconv.Atoi(string(fault.Code)); e == nil && status == 200 && code >= 400 && code < 600 {
+		if code, e := strconv.Atoi(fault.Code); e == nil && status == 200 && code >= 400 && code < 600 {
 			status = code
 		}
 	}
@@ -197,9 +203,9 @@ func finish(err *model.Error, secret string, headers map[string]string) {
 	}
 }
 
-// retryAfter reads what the provider asked us to wait: retry-after-ms, or Retry-After in seconds or as a date, which
+// RetryAfter reads what the provider asked us to wait: retry-after-ms, or Retry-After in seconds or as a date, which
 // counts from the server's own Date where it gives one. 0 means that it asked for nothing.
-func retryAfter(header http.Header, now time.Time) time.Duration {
+func RetryAfter(header http.Header, now time.Time) time.Duration {
 	if ms, ok := parseFloat(header.Get("Retry-After-Ms")); ok {
 		return bounded(ms * float64(time.Millisecond))
 	}
@@ -224,8 +230,4 @@ func parseFloat(s string) (float64, bool) {
 
 func bounded(ns float64) time.Duration {
 	return time.Duration(min(max(ns, 0), float64(maxRetryAfter)))
-}
-
-func unreachable(cause error) *model.Error {
-	return &model.Error{Kind: model.KindUnreachable, Message: clean(fmt.Sprintf("no answer from the server: %v", cause)), Cause: cause}
 }

@@ -1,4 +1,4 @@
-package openaichat
+package wire
 
 import (
 	"net/http"
@@ -38,7 +38,7 @@ func TestRetryAfterIsReadInAllItsForms(t *testing.T) {
 			for key, value := range test.header {
 				header.Set(key, value)
 			}
-			if got := retryAfter(header, now); got != test.want {
+			if got := RetryAfter(header, now); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
@@ -81,8 +81,8 @@ func TestFailuresAreClassified(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fault := &wireError{given: true, Code: text(test.code), Type: text(test.kind), Message: text(test.message)}
-			if got := classify(test.status, fault).Kind; got != test.want {
+			fault := &Fault{Code: test.code, Type: test.kind, Message: test.message}
+			if got := Classify(test.status, fault).Kind; got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
@@ -115,14 +115,14 @@ func TestNoSecretComesOutOfAMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := classify(400, &wireError{given: true, Message: text(message)})
+			err := Classify(400, &Fault{Message: message})
 			finish(err, key, map[string]string{"X-Key": header, "X-Short": "a"})
 			if strings.Contains(err.Message, key[:10]) || strings.Contains(err.Message, header[:10]) {
 				t.Errorf("it says %q", err.Message)
 			}
 		})
 	}
-	long := classify(400, &wireError{given: true, Message: text(strings.Repeat("x", 8*maxMessage))})
+	long := Classify(400, &Fault{Message: strings.Repeat("x", 8*maxMessage)})
 	if finish(long, key, nil); len(long.Message) < maxMessage {
 		t.Errorf("a long word leaves %d bytes", len(long.Message))
 	}
