@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/openworkerai/openworker/api"
@@ -24,9 +25,33 @@ type Provider interface {
 
 // Facts are what is known of a model. Zero values mean unknown.
 type Facts struct {
-	Window          int      // tokens of input and output together
-	MaxOutputTokens int      // of one answer
-	Formats         []string // media types of files that it takes; nil is unknown, empty is none (AT8)
+	Window          int // tokens of input and output together
+	MaxOutputTokens int // of one answer
+	// Formats are the media types of files that it takes, Refused those that it does not, of images and PDFs. One
+	// that is in neither is unknown; text needs no format (AT8).
+	Formats, Refused []string
+}
+
+// Takes reports whether the model takes files of a media type; known is false where that is not known.
+func (f Facts) Takes(mediaType string) (takes, known bool) {
+	switch {
+	case !strings.HasPrefix(mediaType, "image/") && mediaType != TypePDF, slices.Contains(f.Formats, mediaType):
+		return true, true
+	case slices.Contains(f.Refused, mediaType):
+		return false, true
+	}
+	return false, false
+}
+
+// OnlyFormats are facts whose Formats are all that the model takes: each other image type, and PDF, is refused.
+func (f Facts) OnlyFormats(formats ...string) Facts {
+	f.Formats, f.Refused = formats, nil
+	for _, other := range []string{TypePNG, TypeJPEG, TypeGIF, TypeWebP, TypePDF} {
+		if !slices.Contains(formats, other) {
+			f.Refused = append(f.Refused, other)
+		}
+	}
+	return f
 }
 
 // Request is one call. The runtime guarantees that it is well-formed, as [Check] has it: it starts with a

@@ -74,6 +74,11 @@ func (e *effect) callModel(agent *runtime.Agent) {
 	if err := model.Check(req); err != nil {
 		w.fail("%s: %v", e.key, err)
 	}
+	if w.cfg.Asked != nil {
+		if err := w.cfg.Asked(req); err != nil {
+			w.fail("%s: a server refuses it: %v", e.key, err)
+		}
+	}
 	answer := func(resp model.Response, err error) {
 		e.end(runtime.ModelOutcome(agent, e.start, resp, err, e.cause, req.MaxOutputTokens))
 	}

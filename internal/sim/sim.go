@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/store/memstore"
 )
 
@@ -13,6 +14,8 @@ import (
 type Config struct {
 	Seed  uint64
 	Plant Plant
+	// Asked, unless nil, is shown each model request; its error breaks the history.
+	Asked func(model.Request) error
 	// Trace, unless nil, gets a line for each thing that happens.
 	Trace func(line string)
 }

@@ -2,6 +2,7 @@ package facts
 
 import (
 	_ "embed"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,9 @@ import (
 var table string
 
 // Lookup tells what is known of a provider's model. The provider's name is matched without case and may be
-// ours or catwalk's ("Google" is "gemini" there); the model's name is matched as it is. ok is false for a
-// model that is not in the table. It searches text and costs some ten microseconds.
+// ours or catwalk's ("Google" is "gemini" there); the model's name is matched as it is, and without the date at its
+// end where it is not there with it. ok is false for a model that is not in the table. It searches text and
+// costs some ten microseconds.
 func Lookup(provider, name string) (facts model.Facts, ok bool) {
 	provider = strings.ToLower(provider)
 	if provider == "google" {
@@ -25,22 +27,47 @@ func Lookup(provider, name string) (facts model.Facts, ok bool) {
 	if name == "" || strings.ContainsAny(provider+name, "\t\n") {
 		return model.Facts{}, false
 	}
-	key := "\n" + provider + "\t" + name + "\t"
-	i := strings.Index(table, key)
-	if i < 0 {
-		return model.Facts{}, false
+	line, ok := find(provider, name)
+	if !ok {
+		undated := date.ReplaceAllString(name, "")
+		if undated == name {
+			return model.Facts{}, false
+		}
+		if line, ok = find(provider, undated); !ok {
+			return model.Facts{}, false
+		}
 	}
-	line, _, _ := strings.Cut(table[i+len(key):], "\n")
-	return parse(line), true
+	return parse(provider, line), true
 }
 
-func parse(line string) model.Facts {
+// date is how makers mark a release of a model: gpt-4o-2024-08-06, claude-opus-4-5-20251101, claude-opus-4-5-latest.
+var date = regexp.MustCompile(`-(20\d\d-?[01]\d-?[0-3]\d|latest)$`)
+
+func find(provider, name string) (line string, ok bool) {
+	_, rest, ok := strings.Cut(table, "\n"+provider+"\t"+name+"\t")
+	line, _, _ = strings.Cut(rest, "\n")
+	return line, ok
+}
+
+// readsPDFs are the makers whose models that see images read PDFs as well. Of others that is not known: a gateway
+// may convert them.
+var readsPDFs = map[string]bool{"openai": true, "anthropic": true, "gemini": true}
+
+func parse(provider, line string) model.Facts {
 	fields := strings.Split(line, "\t")
 	window, _ := strconv.Atoi(fields[0]) // the golden test has checked that each is a number
 	output, _ := strconv.Atoi(fields[1])
 	facts := model.Facts{Window: window, MaxOutputTokens: output}
-	if fields[2] == "image" {
-		facts.Formats = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+	images := []string{model.TypePNG, model.TypeJPEG, model.TypeGIF, model.TypeWebP}
+	switch sees, maker := fields[2] == "image", readsPDFs[provider]; {
+	case sees && maker:
+		return facts.OnlyFormats(append(images, model.TypePDF)...)
+	case sees:
+		facts.Formats = images
+	case maker:
+		return facts.OnlyFormats()
+	default:
+		facts.Refused = images
 	}
 	return facts
 }

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -93,15 +94,20 @@ func TestEveryModelOfTheTableIsFound(t *testing.T) {
 func TestLookup(t *testing.T) {
 	t.Parallel()
 	images := []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+	withPDF := append(slices.Clone(images), "application/pdf")
 	for name, test := range map[string]struct {
 		provider, model string
 		want            model.Facts
 		ok              bool
 	}{
-		"a known model":                     {"OpenAI", "gpt-4o", model.Facts{Window: 128_000, MaxOutputTokens: 16_384, Formats: images}, true},
-		"the provider without its case":     {"openAI", "o3-mini", model.Facts{Window: 200_000, MaxOutputTokens: 100_000}, true},
-		"Google by our name":                {"Google", "gemini-2.5-pro", model.Facts{Window: 1_048_576, MaxOutputTokens: 65_536, Formats: images}, true},
-		"a gateway's maximum is not known":  {"groq", "qwen/qwen3-32b", model.Facts{Window: 131_072}, true},
+		"a known model":                     {"OpenAI", "gpt-4o", model.Facts{Window: 128_000, MaxOutputTokens: 16_384, Formats: withPDF}, true},
+		"the provider without its case":     {"openAI", "o3-mini", model.Facts{Window: 200_000, MaxOutputTokens: 100_000, Refused: withPDF}, true},
+		"Google by our name":                {"Google", "gemini-2.5-pro", model.Facts{Window: 1_048_576, MaxOutputTokens: 65_536, Formats: withPDF}, true},
+		"a gateway's maximum is not known":  {"groq", "qwen/qwen3-32b", model.Facts{Window: 131_072, Refused: images}, true},
+		"a gateway's PDFs are not known":    {"openrouter", "google/gemini-2.5-pro", model.Facts{Window: 1_048_576, Formats: images}, true},
+		"a release by its date":             {"OpenAI", "gpt-4o-2024-08-06", model.Facts{Window: 128_000, MaxOutputTokens: 16_384, Formats: withPDF}, true},
+		"the newest release":                {"OpenAI", "gpt-4o-latest", model.Facts{Window: 128_000, MaxOutputTokens: 16_384, Formats: withPDF}, true},
+		"a date of an unknown model":        {"OpenAI", "gpt-0-2024-08-06", model.Facts{}, false},
 		"an unknown model":                  {"OpenAI", "gpt-0", model.Facts{}, false},
 		"the beginning of a model's name":   {"OpenAI", "gpt-", model.Facts{}, false},
 		"an unknown provider":               {"Nobody", "gpt-4o", model.Facts{}, false},
