@@ -17,5 +17,5 @@
 // Calls are kept apart by index, else by ID, else by order. Fragments that could mean two things are joined:
 // what is joined wrongly does not parse and is never run (RU8), what is split wrongly might run twice.
 //
-// Imports: model, model/facts, api.
+// Imports: model, model/facts, model/internal/wire, api.
 package openaichat

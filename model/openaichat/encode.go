@@ -1,6 +1,7 @@
 package openaichat
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strconv"
 	"unicode/utf8"
@@ -84,7 +85,11 @@ func (p *Provider) appendItems(b []byte, name string, items []model.Item) []byte
 		switch item := &items[i]; item.Kind {
 		case model.UserItem:
 			b = append(b, `{"role":"user","content":`...)
-			b = appendString(b, item.Text)
+			if len(item.Parts) > 0 {
+				b = appendParts(b, item.Parts)
+			} else {
+				b = appendString(b, item.Text)
+			}
 			b = append(b, `},`...)
 			i++
 		case model.ToolResultItem:
@@ -101,6 +106,36 @@ func (p *Provider) appendItems(b []byte, name string, items []model.Item) []byte
 		}
 	}
 	return b
+}
+
+// appendParts appends text and files in their order (AT2).
+func appendParts(b []byte, parts []model.Part) []byte {
+	b = append(b, '[')
+	for _, part := range parts {
+		switch {
+		case part.IsImage():
+			b = append(b, `{"type":"image_url","image_url":{"url":`...)
+			b = append(appendData(b, part), `}},`...)
+		case part.IsPDF():
+			b = append(b, `{"type":"file","file":{"filename":`...)
+			b = appendString(b, part.Name)
+			b = append(b, `,"file_data":`...)
+			b = append(appendData(b, part), `}},`...)
+		default:
+			b = append(b, `{"type":"text","text":`...)
+			b = append(appendString(b, part.NamedText()), `},`...)
+		}
+	}
+	b[len(b)-1] = ']'
+	return b
+}
+
+// appendData appends a file as a data URL.
+func appendData(b []byte, part model.Part) []byte {
+	b = append(b, `"data:`...)
+	b = append(b, part.MediaType...)
+	b = append(b, `;base64,`...)
+	return append(base64.StdEncoding.AppendEncode(b, part.Data), '"')
 }
 
 // answerLen is the number of items at the start that one answer gave.
