@@ -27,6 +27,9 @@ type Fault struct {
 	Message string
 	Type    string
 	Code    string
+	// Reasons and RetryAfter stand in the object's details at Google: API_KEY_INVALID, the names of exceeded quotas.
+	Reasons    string
+	RetryAfter time.Duration
 }
 
 // refusalOf makes an error of a response that is one: by its status, or since it is no event stream. body is its
@@ -54,7 +57,9 @@ func refusalOf(resp *http.Response, body []byte) *model.Error {
 	case err.Message == "":
 		err.Message = "the server gave no message: " + http.StatusText(resp.StatusCode)
 	}
-	err.RetryAfter = RetryAfter(resp.Header, time.Now())
+	if wait := RetryAfter(resp.Header, time.Now()); wait > 0 {
+		err.RetryAfter = wait
+	}
 	return err
 }
 
@@ -70,7 +75,7 @@ func Classify(status int, fault *Fault) *model.Error {
 	var kind, said string
 	if fault != nil {
 		err.Message = clean(fault.Message)
-		kind, said = strings.ToLower(fault.Code+" "+fault.Type), strings.ToLower(fault.Message)
+		kind, said = strings.ToLower(fault.Code+" "+fault.Type+" "+fault.Reasons), strings.ToLower(fault.Message)
 		// Gateways put the status that they got themselves into the code, under a 200 of their own.
 		if code, e := strconv.Atoi(fault.Code); e == nil && status == 200 && code >= 400 && code < 600 {
 			status = code
@@ -83,6 +88,9 @@ func Classify(status int, fault *Fault) *model.Error {
 	if err.Kind == model.KindNotFound && !strings.Contains(kind+said, "model") {
 		err.Kind = model.KindRefused
 	}
+	if fault != nil && err.Retryable() {
+		err.RetryAfter = fault.RetryAfter
+	}
 	return err
 }
 
@@ -92,8 +100,11 @@ func byContent(status int, kind, said string) model.ErrorKind {
 	case status != http.StatusTooManyRequests && status != http.StatusUnauthorized && isContext(kind, said):
 		return model.KindContext
 	case containsAny(kind, "insufficient_quota", "billing_", "insufficient_balance", "insufficient_credits") ||
-		containsAny(said, "insufficient balance", "insufficient credits", "insufficient quota", "credit balance is too low"):
+		containsAny(said, "insufficient balance", "insufficient credits", "insufficient quota", "credit balance is too low") ||
+		containsAny(kind, "perday"): // Google: what is used up for the day comes back with no back-off
 		return model.KindQuota
+	case containsAny(kind, "api_key_invalid") || containsAny(said, "api key not valid", "api key expired"): // Google: a 400
+		return model.KindAuth
 	case containsAny(kind, "model_not_found", "model_not_available"):
 		return model.KindNotFound
 	case status != 200: // the status tells the rest better

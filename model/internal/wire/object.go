@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
+	"time"
 )
 
 // FaultOf finds the error object in a body, in any of the forms that servers and gateways give it: under "error",
@@ -57,10 +59,11 @@ func (e *ErrorObject) UnmarshalJSON(data []byte) error {
 		return nil
 	case '{':
 		var o struct {
-			Message loose `json:"message"`
-			Type    loose `json:"type"`
-			Code    loose `json:"code"`
-			Status  loose `json:"status"`
+			Message loose   `json:"message"`
+			Type    loose   `json:"type"`
+			Code    loose   `json:"code"`
+			Status  loose   `json:"status"`
+			Details details `json:"details"`
 		}
 		if err := json.Unmarshal(data, &o); err != nil {
 			return err
@@ -70,12 +73,45 @@ func (e *ErrorObject) UnmarshalJSON(data []byte) error {
 		if o.Type == "" { // Google's name of the class
 			e.Type = string(o.Status)
 		}
+		e.Reasons, e.RetryAfter = o.Details.reasons, o.Details.retryAfter
 		return nil
 	}
 	var message loose
 	err := message.UnmarshalJSON(data)
 	e.Message, e.Given = string(message), message != ""
 	return err
+}
+
+// details takes what Google adds to an error: reasons, the quotas that were exceeded, how long to wait. In other
+// protocols a field of that name may be anything, and says nothing to us.
+type details struct {
+	reasons    string
+	retryAfter time.Duration
+}
+
+func (d *details) UnmarshalJSON(data []byte) error {
+	var list []struct {
+		Reason     loose `json:"reason"`
+		RetryDelay loose `json:"retryDelay"`
+		Violations []struct {
+			QuotaID loose `json:"quotaId"`
+		} `json:"violations"`
+	}
+	if json.Unmarshal(data, &list) != nil {
+		return nil
+	}
+	var reasons []string
+	for _, detail := range list {
+		reasons = append(reasons, string(detail.Reason))
+		for _, violation := range detail.Violations {
+			reasons = append(reasons, string(violation.QuotaID))
+		}
+		if wait, err := time.ParseDuration(string(detail.RetryDelay)); err == nil {
+			d.retryAfter = bounded(float64(wait))
+		}
+	}
+	d.reasons = strings.Join(reasons, " ")
+	return nil
 }
 
 // loose takes a string; null is "", and any other value is its own JSON.
