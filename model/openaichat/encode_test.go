@@ -106,7 +106,7 @@ func TestARequestIsEncodedAsTheProtocolHasIt(t *testing.T) {
 			if diff := cmp.Diff(value(t, []byte(test.want)), value(t, body)); diff != "" {
 				t.Errorf("body (-want +got):\n%s", diff)
 			}
-			if _, err := modeltestserver.Decode(body); err != nil {
+			if _, err := modeltestserver.DecodeChat(body); err != nil {
 				t.Errorf("a strict server refuses it: %v", err)
 			}
 		})

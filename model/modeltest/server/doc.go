@@ -1,10 +1,18 @@
-// Package modeltestserver is a Chat Completions server for tests: strict about what it is sent, scripted in what it
-// answers. It listens on loopback, so that the tests of other packages, the chaos runs and the benchmark in
-// another process can use one server.
+// Package modeltestserver is a model server for tests: strict about what it is sent, scripted in what it answers. It
+// speaks four protocols: OpenAI's Chat Completions and Responses, Anthropic's Messages and Google's generateContent.
+// A test's script sees one [Request] and gives one [Reply], whatever the protocol. It listens on loopback, so that
+// the tests of other packages, the chaos runs and the benchmark in another process can use one server.
 //
-// It refuses with 400 what real servers refuse (a call without its result, a result without its call, results
-// that do not directly follow their calls, IDs that recur, arguments that are not JSON, unknown roles and
-// fields) and remembers each refusal: a test ends with a look at [Server.Refusals].
+// It refuses with 400 what real servers refuse: a call without its result, a result without its call, results
+// that do not directly follow their calls, IDs that recur, arguments that are not JSON, unknown roles and fields, and
+// what each protocol has of its own. It remembers each refusal: a test ends with a look at [Server.Refusals]. The
+// same checks are there without a network: [DecodeChat], [DecodeResponses], [DecodeMessages], [DecodeGemini].
+//
+// Reasoning comes with private data (encrypted content, signatures) that is bound to its protocol and model, as the
+// real ones are. Any server of this package verifies it when it comes back, and refuses what is changed or foreign.
+//
+// A protocol has three files: its head and tools, its messages, and its replies. What holds in all of them is in
+// conversation.go.
 //
 // Imports: the standard library.
 package modeltestserver

@@ -3,60 +3,87 @@ package modeltestserver
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 )
 
-// Reply is what the server answers. The zero value is an answer without content.
+// Reply is what the server answers, in whatever protocol it was asked. The zero value is an answer without content.
 type Reply struct {
-	Text      string
+	Text string
+	// Reasoning comes with the private data that the protocol has for it. Withheld sends that data alone: redacted
+	// thinking, a reasoning item without summary, a thought signature without thoughts.
 	Reasoning string
-	Calls     []Call
-	// Finish is the finish_reason. Defaults to what the content says.
+	Withheld  bool
+	// Calls whose arguments are no JSON object were cut off. They are sent as they are; but Gemini sends a call whole
+	// or, with MALFORMED_FUNCTION_CALL or MAX_TOKENS as the reason, not at all.
+	Calls []Call
+	// Finish is "stop", "tool_calls", "length" or "content_filter" in the protocol's own words, or the raw word.
+	// Defaults to what the content says. Of Responses, "failed" ends it with response.failed, with Broken as the error.
 	Finish string
 	// Chunk is the number of runes that a chunk of text or arguments holds; 0 sends each whole.
 	Chunk int
 	// Delay is the pause before the answer, Pace that before each chunk.
 	Delay time.Duration
 	Pace  time.Duration
-	// Usage defaults to 10 tokens in and one out for each four bytes.
-	InputTokens, OutputTokens int
+	// Usage defaults to 10 tokens in and one out for each four bytes. Cached tokens are among those in, and
+	// reasoning tokens among those out, also where the protocol tells them apart.
+	InputTokens, CachedTokens, OutputTokens, ReasoningTokens int
 
 	// Events is a stream as it goes over the wire, in place of the content; see [Reply.Prepared].
 	Events []byte
 
-	// Status makes it an error: with Error as its JSON object, or Body as it is.
+	// Status makes it an error: with Error as the protocol's JSON object, or Body as it is.
 	Status int
 	Error  Error
 	Body   string
 	Header map[string]string
 
 	// Wait runs after the content and before the end mark; an error, or the client's going away, cuts the stream.
-	Wait func(context.Context) error
-	// Cut ends the stream after the content, without an end mark. Broken is an error object in its place.
+	// Silent waits for the client's going away.
+	Wait   func(context.Context) error
+	Silent bool
+	// Cut ends the stream after the content, without an end mark. Broken is an error in its place.
 	Cut    bool
 	Broken *Error
 }
 
-// Error is an error object.
-type Error struct {
-	Code    string `json:"code,omitempty"`
-	Type    string `json:"type,omitempty"`
-	Message string `json:"message"`
-}
+// Prepared renders the stream of Chat once, so that a benchmark's server spends no time on it. Pauses, Wait, Silent
+// and Cut are lost.
+func (r Reply) Prepared() Reply { return r.PreparedFor(Chat, "") }
 
-// Prepared renders the stream once, so that a benchmark's server spends no time on it. Pauses, Wait and Cut are lost.
-func (r Reply) Prepared() Reply {
+// PreparedFor is Prepared for any protocol. Private data is made for the model.
+func (r Reply) PreparedFor(protocol Protocol, model string) Reply {
 	var b bytes.Buffer
-	r.Pace, r.Wait, r.Cut = 0, nil, false
-	_ = r.writeStream(context.Background(), &b, func() error { return nil }) // a buffer does not fail
+	r.Pace, r.Wait, r.Silent, r.Cut = 0, nil, false, false
+	out := &stream{ctx: context.Background(), w: &b, sync: func() error { return nil }} // a buffer does not fail
+	r.stream(out, Request{Protocol: protocol, Model: model, private: true})
 	return Reply{Events: b.Bytes(), Delay: r.Delay}
 }
 
 type object = map[string]any
+
+// answer renders a reply in one protocol.
+type answer interface {
+	stream(*stream)         // everything before the end mark
+	broken(*stream, *Error) // an error inside the stream
+	end(*stream)
+	whole() object // the answer without a stream
+}
+
+func (r Reply) answer(req Request) answer {
+	switch req.Protocol {
+	case Responses:
+		return newResponsesAnswer(r, req)
+	case Messages:
+		return newMessagesAnswer(r, req)
+	case Gemini:
+		return newGeminiAnswer(r, req)
+	}
+	return &chatAnswer{r}
+}
 
 func (r Reply) write(ctx context.Context, w http.ResponseWriter, req Request) {
 	if wait(ctx, r.Delay) != nil {
@@ -70,134 +97,71 @@ func (r Reply) write(ctx context.Context, w http.ResponseWriter, req Request) {
 		w.WriteHeader(r.Status)
 		fmt.Fprint(w, r.Body)
 	case r.Status != 0:
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(r.Status)
-		_ = json.NewEncoder(w).Encode(object{"error": r.Error})
+		writeJSON(w, r.Status, r.Error.object(req.Protocol, r.Status))
+	case r.Events != nil:
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write(r.Events) // a client that is gone needs no answer
 	case !req.Stream:
-		r.writeWhole(w)
+		writeJSON(w, http.StatusOK, r.answer(req).whole())
 	default:
 		w.Header().Set("Content-Type", "text/event-stream")
-		if r.Events != nil {
-			_, _ = w.Write(r.Events) // a client that is gone needs no answer
-			return
-		}
-		if r.writeStream(ctx, w, http.NewResponseController(w).Flush) != nil {
+		out := &stream{ctx: ctx, w: w, sync: http.NewResponseController(w).Flush, pace: r.Pace}
+		if r.stream(out, req); out.err != nil {
 			panic(http.ErrAbortHandler) // the body must not look complete
 		}
 	}
 }
 
-func writeError(w http.ResponseWriter, status int, kind, message string) {
-	Reply{Status: status, Error: Error{Type: kind, Code: kind, Message: message}}.write(context.Background(), w, Request{})
-}
-
-func (r Reply) writeWhole(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
-	message := object{"role": "assistant", "content": r.Text}
-	if r.Reasoning != "" {
-		message["reasoning_content"] = r.Reasoning
-	}
-	var calls []object
-	for _, call := range r.Calls {
-		calls = append(calls, object{"id": call.ID, "type": "function", "function": object{"name": call.Name, "arguments": call.Arguments}})
-	}
-	if calls != nil {
-		message["tool_calls"] = calls
-	}
-	_ = json.NewEncoder(w).Encode(object{
-		"object": "chat.completion", "choices": []object{{"index": 0, "message": message, "finish_reason": r.finish()}}, "usage": r.usage(),
-	})
-}
-
-// writeStream writes events. Without a pace all of them go out in as few writes as the buffer allows.
-func (r Reply) writeStream(ctx context.Context, w io.Writer, flush func() error) error {
-	send := func(delta object, finish any) error {
-		if err := wait(ctx, r.Pace); err != nil {
-			return err
-		}
-		err := writeEvent(w, object{"object": "chat.completion.chunk", "choices": []object{{"index": 0, "delta": delta, "finish_reason": finish}}})
-		if err == nil && r.Pace > 0 {
-			err = flush()
-		}
-		return err
-	}
-	if err := r.writeContent(send); err != nil {
-		return err
-	}
-	if r.Wait != nil {
-		if err := flush(); err != nil {
-			return err
-		}
-		if err := r.Wait(ctx); err != nil {
-			return err
-		}
-	}
+func (r Reply) stream(out *stream, req Request) {
+	out.named = req.Protocol == Responses || req.Protocol == Messages
+	a := r.answer(req)
+	a.stream(out)
+	r.pause(out)
 	switch {
 	case r.Cut:
-		if err := flush(); err != nil {
-			return err
+		out.flush()
+		if out.err == nil {
+			out.err = errCut
 		}
-		return errCut
-	case r.Broken != nil:
-		return writeEvent(w, object{"error": r.Broken})
+	case r.Broken != nil && !(req.Protocol == Responses && r.Finish == "failed"):
+		a.broken(out, r.Broken)
+	default:
+		a.end(out)
 	}
-	if err := send(object{}, r.finish()); err != nil {
-		return err
-	}
-	if err := writeEvent(w, object{"object": "chat.completion.chunk", "choices": []object{}, "usage": r.usage()}); err != nil {
-		return err
-	}
-	_, err := fmt.Fprint(w, "data: [DONE]\n\n")
-	return err
 }
 
-func (r Reply) writeContent(send func(object, any) error) error {
-	for _, piece := range pieces(r.Reasoning, r.Chunk) {
-		if err := send(object{"reasoning_content": piece}, nil); err != nil {
-			return err
-		}
+func (r Reply) pause(out *stream) {
+	if r.Wait == nil && !r.Silent {
+		return
 	}
-	for _, piece := range pieces(r.Text, r.Chunk) {
-		if err := send(object{"content": piece}, nil); err != nil {
-			return err
-		}
+	out.flush()
+	if r.Wait != nil && out.err == nil {
+		out.err = r.Wait(out.ctx)
 	}
-	for i, call := range r.Calls {
-		head := object{"index": i, "id": call.ID, "type": "function", "function": object{"name": call.Name, "arguments": ""}}
-		if err := send(object{"tool_calls": []object{head}}, nil); err != nil {
-			return err
-		}
-		for _, piece := range pieces(call.Arguments, r.Chunk) {
-			part := object{"index": i, "function": object{"arguments": piece}}
-			if err := send(object{"tool_calls": []object{part}}, nil); err != nil {
-				return err
-			}
-		}
+	if r.Silent && out.err == nil {
+		<-out.ctx.Done()
+		out.err = out.ctx.Err()
 	}
-	return nil
 }
 
-func writeEvent(w io.Writer, data any) error {
-	encoded, err := json.Marshal(data)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "data: %s\n\n", encoded)
-	return err
-}
-
-func (r Reply) finish() string {
+// finish is the reason in the protocol's words, of which the raw word is none.
+func (r Reply) finish(words map[string]string) string {
+	reason := r.Finish
 	switch {
-	case r.Finish != "":
-		return r.Finish
+	case reason != "":
 	case len(r.Calls) > 0:
-		return "tool_calls"
+		reason = "tool_calls"
+	default:
+		reason = "stop"
 	}
-	return "stop"
+	if word, known := words[reason]; known {
+		return word
+	}
+	return reason
 }
 
-func (r Reply) usage() object {
-	in, out := r.InputTokens, r.OutputTokens
+func (r Reply) tokens() (in, out int) {
+	in, out = r.InputTokens, r.OutputTokens
 	if in == 0 {
 		in = 10
 	}
@@ -208,7 +172,16 @@ func (r Reply) usage() object {
 		}
 		out = (size + 3) / 4
 	}
-	return object{"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out}
+	return in, out
+}
+
+// newID makes an ID that no other answer has.
+func newID(prefix string) string { return prefix + rand.Text() }
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value) // a client that is gone needs no answer
 }
 
 // pieces cuts text into parts of size runes, or leaves it whole where size is 0.

@@ -2,14 +2,13 @@ package modeltestserver
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
-	"time"
 )
 
 // Config sets up a server. The zero value answers "ok" to everything.
@@ -21,8 +20,10 @@ type Config struct {
 	Handler func(Request) Reply
 	// Credential is what requests must bear; "" asks for none.
 	Credential string
+	// Models are the models that are listed and served. Nil lists none and serves all.
+	Models []string
 	// Fast answers without reading the history: nothing is refused or kept, and of a request the handler sees
-	// only Number, LastRole and Header. It is the zero-latency server of benchmarks.
+	// only Number, Protocol, LastRole and Header. It is the zero-latency server of benchmarks.
 	Fast bool
 }
 
@@ -52,9 +53,7 @@ func New(config Config) (*Server, error) {
 		return nil, fmt.Errorf("model server: %w", err)
 	}
 	s := &Server{config: config, listener: listener, done: make(chan struct{})}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", s.complete)
-	s.http = &http.Server{Handler: mux}
+	s.http = &http.Server{Handler: s.routes()}
 	go func() {
 		defer close(s.done)
 		_ = s.http.Serve(listener) // always ErrServerClosed: Close is the only end
@@ -62,8 +61,56 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// URL is the address that a provider's BaseURL takes.
-func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/v1" }
+func (s *Server) routes() http.Handler {
+	plain := func(decode func([]byte) (Request, error)) func(*http.Request, []byte) (Request, error) {
+		return func(_ *http.Request, body []byte) (Request, error) { return decode(body) }
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", s.complete(Chat, plain(DecodeChat)))
+	mux.HandleFunc("POST /v1/responses", s.complete(Responses, plain(DecodeResponses)))
+	mux.HandleFunc("POST /v1/messages", s.complete(Messages, decodeMessages))
+	mux.HandleFunc("POST /v1beta/models/{call}", s.complete(Gemini, decodeGemini))
+	mux.HandleFunc("GET /v1/models", s.listModels)
+	mux.HandleFunc("GET /v1/models/{model}", s.oneModel)
+	mux.HandleFunc("GET /v1beta/models", s.listModels)
+	mux.HandleFunc("GET /v1beta/models/{model}", s.oneModel)
+	return mux
+}
+
+func decodeMessages(r *http.Request, body []byte) (Request, error) {
+	if err := checkMessagesHeader(r.Header); err != nil {
+		return Request{Protocol: Messages, Body: body}, err
+	}
+	return DecodeMessages(body)
+}
+
+func decodeGemini(r *http.Request, body []byte) (Request, error) {
+	model, method, _ := strings.Cut(r.PathValue("call"), ":")
+	req, err := DecodeGemini(model, body)
+	switch {
+	case err != nil:
+	case method == "generateContent":
+		req.Stream = false
+	case method != "streamGenerateContent":
+		err = fmt.Errorf("unknown method %q", method)
+	case r.URL.Query().Get("alt") != "sse":
+		err = errors.New("streamGenerateContent without alt=sse")
+	}
+	return req, err
+}
+
+// Base is the address that the official clients of a protocol take: with the version for OpenAI's, without it for
+// the others.
+func (s *Server) Base(protocol Protocol) string {
+	root := "http://" + s.listener.Addr().String()
+	if protocol == Chat || protocol == Responses {
+		return root + "/v1"
+	}
+	return root
+}
+
+// URL is the base of OpenAI's protocols.
+func (s *Server) URL() string { return s.Base(Chat) }
 
 // Close ends the server and every answer that is under way, and waits until it has stopped listening.
 func (s *Server) Close() error {
@@ -72,7 +119,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Requests returns the requests that were not refused, in the order in which they came.
+// Requests returns the requests that were not refused, in the order in which they came. Requests for the models are
+// not among them.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,34 +134,50 @@ func (s *Server) Calls() int {
 	return s.number
 }
 
-// Refusals tells why requests were refused.
+// Refusals tells why requests were refused. A wrong credential and an unknown model are answered, but are no
+// fault of a request's form and not among them.
 func (s *Server) Refusals() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.refusals...)
 }
 
-func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
+func (s *Server) complete(protocol Protocol, decode func(*http.Request, []byte) (Request, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		if ok, given := s.admits(protocol, r); !ok {
+			s.count()
+			writeUnauthorized(w, protocol, given)
+			return
+		}
+		if s.config.Fast {
+			req := Request{Number: s.count(), Protocol: protocol, LastRole: lastRole(protocol, body), Header: r.Header, Stream: true}
+			s.config.Handler(req).write(r.Context(), w, req)
+			return
+		}
+		req, err := decode(r, body)
+		req.Header = r.Header
+		switch req = s.keep(req, err); {
+		case err != nil:
+			writeError(w, protocol, http.StatusBadRequest, Error{Message: err.Error()})
+		case !s.serves(req.Model):
+			writeNoModel(w, protocol, req.Model)
+		default:
+			s.config.Handler(req).write(r.Context(), w, req)
+		}
 	}
-	if s.config.Credential != "" && r.Header.Get("Authorization") != "Bearer "+s.config.Credential {
-		s.count()
-		writeError(w, http.StatusUnauthorized, "invalid_api_key", "the credential is not the one that is wanted")
-		return
-	}
-	if s.config.Fast {
-		req := Request{Number: s.count(), LastRole: lastRole(body), Header: r.Header, Stream: true}
-		s.config.Handler(req).write(r.Context(), w, req)
-		return
-	}
-	req, err := s.admit(body, r.Header)
-	if err != nil {
-		writeError(w, http.StatusBadRequest, "invalid_request_error", err.Error())
-		return
-	}
-	s.config.Handler(req).write(r.Context(), w, req)
+}
+
+// admits checks the credential where the protocol has it, and tells whether one was given.
+func (s *Server) admits(protocol Protocol, r *http.Request) (ok, given bool) {
+	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	credential := map[Protocol]string{
+		Chat: bearer, Responses: bearer, Messages: r.Header.Get("x-api-key"), Gemini: r.Header.Get("x-goog-api-key"),
+	}[protocol]
+	return s.config.Credential == "" || s.config.Credential == credential, credential != ""
 }
 
 func (s *Server) count() int {
@@ -123,45 +187,44 @@ func (s *Server) count() int {
 	return s.number
 }
 
-// admit decodes and checks a request, and keeps it or why not.
-func (s *Server) admit(body []byte, header http.Header) (Request, error) {
-	req, err := Decode(body)
+// keep numbers a request, and keeps it or why it was refused.
+func (s *Server) keep(req Request, refusal error) Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.number++
-	req.Number, req.Header = s.number, header
-	if err != nil {
-		s.refusals = append(s.refusals, fmt.Sprintf("request %d: %v", s.number, err))
-		return req, err
+	req.Number = s.number
+	switch {
+	case refusal != nil:
+		s.refusals = append(s.refusals, fmt.Sprintf("request %d: %v", s.number, refusal))
+	case s.serves(req.Model):
+		s.requests = append(s.requests, req)
 	}
-	s.requests = append(s.requests, req)
-	return req, nil
+	return req
 }
 
-// lastRole finds the role of the last message without parsing: our provider puts the messages last.
-func lastRole(body []byte) string {
-	const key = `"role":"`
-	i := bytes.LastIndex(body, []byte(key))
+// lastRole finds the role of the last message without parsing. Results have no role of their own but in Chat: they
+// come last where nothing of the other side follows them.
+func lastRole(protocol Protocol, body []byte) string {
+	const role = `"role":"`
+	result, other := "", role
+	switch protocol {
+	case Responses:
+		result = `"function_call_output"`
+	case Messages:
+		result, other = `"tool_result"`, role+`assistant"`
+	case Gemini:
+		result, other = `"functionResponse"`, role+`model"`
+	}
+	i := bytes.LastIndex(body, []byte(other))
+	if result != "" {
+		if bytes.LastIndex(body, []byte(result)) > i {
+			return "tool"
+		}
+		return "user"
+	}
 	if i < 0 {
 		return ""
 	}
-	role, _, _ := bytes.Cut(body[i+len(key):], []byte(`"`))
-	return string(role)
-}
-
-// errCut makes net/http tear the connection down in mid-answer.
-var errCut = errors.New("cut")
-
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	name, _, _ := bytes.Cut(body[i+len(role):], []byte(`"`))
+	return string(name)
 }

@@ -53,7 +53,7 @@ func TestDecodeRefusesWhatRealServersRefuse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := modeltestserver.Decode([]byte(test.body))
+			_, err := modeltestserver.DecodeChat([]byte(test.body))
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
@@ -63,7 +63,7 @@ func TestDecodeRefusesWhatRealServersRefuse(t *testing.T) {
 
 func TestDecodeTakesAWellFormedConversation(t *testing.T) {
 	t.Parallel()
-	req, err := modeltestserver.Decode([]byte(body(`{"role":"system","content":"s"}`, hi, asks("c1"), tells("c1"), `{"role":"assistant","content":"x"}`, `{"role":"user","content":"more"}`)))
+	req, err := modeltestserver.DecodeChat([]byte(body(`{"role":"system","content":"s"}`, hi, asks("c1"), tells("c1"), `{"role":"assistant","content":"x"}`, `{"role":"user","content":"more"}`)))
 	if err != nil {
 		t.Fatal(err)
 	}
