@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/config"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/document"
 )
 
 // misuse is an error in the command line: it ends with exitUsage.
@@ -57,28 +60,21 @@ func (m *Main) nextStep(err error) string {
 	if errors.As(err, &a) {
 		return a.next
 	}
-	message := api.AsError(err).Message
-	if strings.Contains(message, "an HTML page came") {
-		return "check OPENAI_BASE_URL, which usually ends in /v1"
+	p, answers := m.answering()
+	if answers && strings.Contains(api.AsError(err).Message, "an HTML page came") {
+		return "check " + addressIn(p) + ", which usually ends in /v1"
 	}
-	switch api.CodeOf(err) {
+	switch code := api.CodeOf(err); code {
 	case api.CodeSessionNotFound, api.CodeSessionDeleted, api.CodeForeignStore:
 		return "openworker sessions lists those in " + m.stateDir + "; --state-dir or OPENWORKER_STATE_DIR names another directory"
+	case api.CodeAgentNotFound:
+		return "openworker agents lists those in " + m.stateDir + "; --state-dir or OPENWORKER_STATE_DIR names another directory"
 	case api.CodeSessionBusy:
 		return "wait for its end, or openworker chat --session SESSION joins it, and Ctrl-C there cancels it"
-	case api.CodeCredentialsMissing:
-		return "set OPENAI_API_KEY"
-	case api.CodeAuthenticationFailed:
-		if key, _ := m.Lookup("OPENAI_API_KEY"); key != "" {
-			return "the server refused OPENAI_API_KEY; set one that is good for it, or set OPENAI_BASE_URL to the server that the key belongs to"
+	case api.CodeCredentialsMissing, api.CodeAuthenticationFailed, api.CodeQuotaExhausted, api.CodeModelNotFound, api.CodeProviderUnreachable:
+		if answers {
+			return m.aboutServer(code, p)
 		}
-		return "set OPENAI_API_KEY"
-	case api.CodeModelNotFound:
-		return "name a model that the server has with --model or OPENWORKER_MODEL; GET " + m.serverURL() + "/models lists them"
-	case api.CodeQuotaExhausted:
-		return "nothing is left to spend with this OPENAI_API_KEY: raise its quota, or set another key or server"
-	case api.CodeUnknownProvider, api.CodeProviderUnreachable:
-		return "set OPENAI_BASE_URL to the model's server, for example http://127.0.0.1:8080/v1"
 	case api.CodeStoreBusy:
 		return "another process holds the store; try again"
 	case api.CodeStoreTooNew:
@@ -87,25 +83,83 @@ func (m *Main) nextStep(err error) string {
 	return ""
 }
 
-func (m *Main) serverURL() string {
-	if base, _ := m.Lookup("OPENAI_BASE_URL"); base != "" {
-		return strings.TrimRight(base, "/")
+// aboutServer says what to do about a failure that is the model's server's to tell.
+func (m *Main) aboutServer(code api.Code, p config.Provider) string {
+	key, from, _ := m.chosen.config.Key(context.Background(), p) // what is wrong with the file of keys was told before
+	switch {
+	case code == api.CodeModelNotFound:
+		return "name a model that the server has with --model or OPENWORKER_MODEL; openworker doctor asks it, and GET " + p.BaseURL + "/models lists them"
+	case code == api.CodeProviderUnreachable:
+		return "is the server at " + p.BaseURL + " running? Set " + addressIn(p) + " to the model's server, for example http://127.0.0.1:8080/v1"
+	case code == api.CodeQuotaExhausted:
+		return "nothing is left to spend with this key of " + p.Name + ": raise its quota, or set another key or server"
+	case key != "":
+		return "the server refused " + from + "; set one that is good for it, or set " + addressIn(p) + " to the server that the key belongs to"
 	}
-	return officialBaseURL
+	return wayToKey(p)
 }
 
-// ownWords puts names of the program's interface, which messages of the library use, into those of the
-// command line.
-var ownWords = strings.NewReplacer(
-	"list those that are with Sessions", "openworker sessions lists those that are",
-	"; wait for its end, cancel it, or send with whenBusy \"queue\" or \"interrupt\"", "",
-	"limits.maxOutputTokensPerCall", "--max-output-tokens",
-	"check BaseURL", "check OPENAI_BASE_URL",
-	"StateDir", "--state-dir",
-)
+// answering is the provider of the chosen model, unless that is the offline one.
+func (m *Main) answering() (config.Provider, bool) {
+	if m.chosen.config == nil {
+		return config.Provider{}, false
+	}
+	return m.chosen.config.Provider(m.chosen.model.Provider)
+}
 
-func inOwnWords(err *api.Error) *api.Error {
+// wayToKey says how a provider gets its key.
+func wayToKey(p config.Provider) string {
+	return "set " + strings.Join(p.KeyVariables, " or ") + ", or store a key with openworker config set-key " + p.Name
+}
+
+// addressIn is where a provider's address can be set.
+func addressIn(p config.Provider) string {
+	switch from := p.From["baseURL"]; {
+	case strings.HasSuffix(from, "_BASE_URL"):
+		return from
+	case p.Name == openAI:
+		return "OPENAI_BASE_URL"
+	case strings.EqualFold(p.Name, "Anthropic"):
+		return "ANTHROPIC_BASE_URL"
+	case from == config.BuiltIn:
+		return "providers." + p.Name + ".baseURL in the configuration file"
+	default:
+		return "baseURL at " + from
+	}
+}
+
+// wayToProvider says how a session that talks to a provider can go on here, "" if no key or address would help.
+func (m *Main) wayToProvider(name string) string {
+	if m.chosen.config == nil {
+		return ""
+	}
+	p, ok := m.chosen.config.Provider(name)
+	switch {
+	case !ok:
+		return ""
+	case p.Name == openAI:
+		return "set OPENAI_BASE_URL or OPENAI_API_KEY"
+	}
+	return wayToKey(p)
+}
+
+// inOwnWords puts names of the program's interface, which messages of the library use, into those of the
+// command line.
+func (m *Main) inOwnWords(err *api.Error) *api.Error {
+	if errors.As(err, new(*document.Faults)) {
+		return err // it speaks of a file's own words
+	}
+	address := "the server's address"
+	if p, ok := m.answering(); ok {
+		address = addressIn(p)
+	}
 	said := *err
-	said.Message = ownWords.Replace(err.Message)
+	said.Message = strings.NewReplacer(
+		"list those that are with Sessions", "openworker sessions lists those that are",
+		"; wait for its end, cancel it, or send with whenBusy \"queue\" or \"interrupt\"", "",
+		"limits.maxOutputTokensPerCall", "--max-output-tokens",
+		"check BaseURL", "check "+address,
+		"StateDir", "--state-dir",
+	).Replace(err.Message)
 	return &said
 }

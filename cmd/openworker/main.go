@@ -6,9 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/openworkerai/openworker/cmd/openworker/internal/config"
 )
 
 // Main is the program. Its fields are all that it touches besides the state directory.
@@ -34,7 +37,15 @@ type Main struct {
 	// ScratchDir holds the workspaces of sessions; "" is the system's cache directory, or the one
 	// for temporary files where there is none.
 	ScratchDir string
+	// ConfigDir holds config.yaml and credentials.json, unless OPENWORKER_CONFIG names another configuration file;
+	// "" is none. It need not be there.
+	ConfigDir string
+	// Local has the addresses at which servers of this machine are looked for, by provider.
+	Local map[string]string
+	// Secret reads a line from the terminal without showing it. nil where standard input is none.
+	Secret func() (read func() (string, error), restore func(), err error)
 
+	chosen   choice // by the command that runs
 	stateDir string
 	usualDir string // the state directory without --state-dir
 	json     bool
@@ -63,6 +74,13 @@ func main() {
 			}
 			return exec.Command(path, args...), nil
 		},
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		m.ConfigDir = filepath.Join(dir, "openworker")
+	}
+	m.Local = map[string]string{config.Ollama: config.OllamaAddress, config.LlamaCPP: config.LlamaCPPAddress}
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		m.Secret = terminalSecret
 	}
 	if m.Terminal && os.Getenv("TERM") != "dumb" {
 		m.Keys = terminalKeys

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if dir, ok := os.LookupEnv(beProgram); ok {
 		program := &Main{
 			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv, Now: time.Now,
-			ScratchDir: filepath.Join(dir, "scratch"),
+			ScratchDir: filepath.Join(dir, "scratch"), ConfigDir: filepath.Join(dir, "config"),
 		}
 		os.Exit(program.Run(context.Background(), os.Args[1:]))
 	}
@@ -65,7 +65,7 @@ func (p *place) command(args ...string) (*exec.Cmd, error) {
 func (p *place) main(stdin io.Reader, stdout, stderr io.Writer) *Main {
 	return &Main{
 		Stdin: stdin, Stdout: stdout, Stderr: stderr, Lookup: p.lookup, Now: time.Now,
-		Self: p.command, ScratchDir: filepath.Join(p.dir, "scratch"),
+		Self: p.command, ScratchDir: filepath.Join(p.dir, "scratch"), ConfigDir: filepath.Join(p.dir, "config"),
 	}
 }
 

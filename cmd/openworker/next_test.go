@@ -248,7 +248,7 @@ func TestComingBackToACancelledTurnShowsThatItWas(t *testing.T) {
 func TestErrorsSpeakOfTheCommandLine(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.env["OPENAI_BASE_URL"], p.env["OPENWORKER_MODEL"] = serve(t, "", http.NotFound), defaultModel // whose maximum is known
+	p.env["OPENAI_BASE_URL"], p.env["OPENWORKER_MODEL"] = serve(t, "", http.NotFound), guessedModel // whose maximum is known
 	got := p.run("", "run", "--max-output-tokens", "2000000000", "hello")
 	if got.code != exitFailure || !strings.Contains(got.err, "--max-output-tokens is 2000000000") || strings.Contains(got.err, "limits.") {
 		t.Errorf("%+v", got)

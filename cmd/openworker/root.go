@@ -86,7 +86,7 @@ func (m *Main) begin(run func(ctx context.Context, args []string) error) func(*c
 
 // report prints an error for people, or for programs with --json.
 func (m *Main) report(err *api.Error, next string) {
-	err = inOwnWords(err)
+	err = m.inOwnWords(err)
 	if m.json {
 		m.printJSON(m.Stderr, struct {
 			Error     *api.Error `json:"error"`

@@ -14,7 +14,7 @@ func TestNothingIsMadeOfAnEmptyInput(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	for _, input := range []string{"", "\n \n\r\n"} {
-		if got := p.ok(input, "chat"); got.out != "" || !strings.Contains(got.err, "the offline model answers, since neither OPENAI_BASE_URL nor OPENAI_API_KEY is set") {
+		if got := p.ok(input, "chat"); got.out != "" || !strings.Contains(got.err, "the offline model answers, since no provider has a key and no local server was found; openworker doctor says more") {
 			t.Errorf("%q gives %+v", input, got)
 		}
 	}

@@ -42,6 +42,9 @@ func (d *Document) Fault(v *Value, code api.Code, format string, args ...any) {
 	d.faults.List = append(d.faults.List, Fault{Place: v.Place, Path: v.Path, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
+// Count is how many faults were noted so far.
+func (d *Document) Count() int { return len(d.faults.List) }
+
 // Err is nil for a file without faults; else an error that has the code of the first, says them all, and has
 // [*Faults] as its cause.
 func (d *Document) Err() error {
