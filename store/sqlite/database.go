@@ -32,6 +32,8 @@ type database struct {
 	path string
 	busy time.Duration
 	wrap func(rawConn) rawConn
+	// still is set where nobody writes: the file is read as it is, without a lock and without files beside it.
+	still bool
 }
 
 // openWriter opens a connection that may write and asserts that it keeps what it writes.
@@ -118,11 +120,15 @@ func (d *database) open(mode string) (*conn, error) {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // a drive
 	}
-	name := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+	query := url.Values{
 		"mode":       {mode},
 		"_error_rc":  {"1"},
 		"_defensive": {"1"},
-	}.Encode()}
+	}
+	if d.still {
+		query.Set("immutable", "1")
+	}
+	name := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
 	raw, err := (&driver.Driver{}).Open(name.String())
 	if err != nil {
 		return nil, err

@@ -29,27 +29,25 @@ func prepareDir(dir string) error {
 			return err
 		}
 	}
-	kind, err := fileSystem(dir)
-	if err != nil {
-		return dirError("find the file system of", dir, err)
-	}
-	if err := refuseFileSystem(dir, kind); err != nil {
-		return err
-	}
-	if err := writable(dir); err != nil {
-		return dirError("write to", dir, err)
-	}
-	return nil
+	return suits(dir)
 }
 
-// tighten shuts others out of a directory that is there already, if it is ours: empty, or with a store.
-func tighten(dir string) error {
+// ownOrEmpty refuses a directory that others may look into and that holds other things than a store.
+func ownOrEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return dirError("read", dir, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, File)); err != nil && len(entries) > 0 {
 		return api.Errorf(api.CodeInvalidRequest, "sqlite: %s holds other things and is open to other users; give the state a directory of its own, or make this one private (chmod 700)", dir)
+	}
+	return nil
+}
+
+// tighten shuts others out of a directory that is there already, if it is ours: empty, or with a store.
+func tighten(dir string) error {
+	if err := ownOrEmpty(dir); err != nil {
+		return err
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return dirError("shut others out of", dir, err)
