@@ -101,8 +101,6 @@ func (t *talk) prompt(ctx context.Context, text string) (string, error) {
 		return line, nil
 	case errors.Is(err, errElsewhere):
 		fmt.Fprintln(t.m.Stdout, "\n(answered elsewhere)")
-	case errors.As(err, new(notSent)):
-		t.m.report(api.AsError(err), "")
 	}
 	return "", openworker.ErrLeaveOpen
 }

@@ -11,25 +11,6 @@ import (
 	"github.com/openworkerai/openworker/api"
 )
 
-// input is where a person's lines come from.
-type input interface {
-	// line asks for a line. The error is io.EOF at the end of input, and the cause of ctx once that is done.
-	line(ctx context.Context, prompt string) (string, error)
-	close()
-}
-
-// input is the person's line editor, or plain lines where the terminal has none.
-func (m *Main) input() (input, error) {
-	if m.Keys == nil {
-		return readLines(m.Stdin, m.Stdout), nil
-	}
-	size, restore, err := m.Keys()
-	if err != nil {
-		return nil, err
-	}
-	return readKeys(m.Stdin, m.Stdout, size, restore), nil
-}
-
 // lines reads standard input, one line ahead of whoever takes it, so that waiting for a line and for
 // anything else can be one select.
 type lines struct {
@@ -60,6 +41,7 @@ func readLines(r io.Reader, out io.Writer) *lines {
 	return l
 }
 
+// line asks for a line. The error is io.EOF at the end of input, and the cause of ctx once that is done.
 func (l *lines) line(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(l.out, prompt)
 	select {

@@ -29,9 +29,6 @@ type Main struct {
 	Now        func() time.Time
 	// Self makes a command that runs this program with other arguments.
 	Self func(args ...string) (*exec.Cmd, error)
-	// Keys has the terminal give each key as it comes, for the line editor; restore gives it back as it was.
-	// nil where the terminal gives lines.
-	Keys func() (size func() (width, height int), restore func(), err error)
 	// Silence is how long a model may say nothing until somebody who waits is told so; 0 is 15 s.
 	Silence time.Duration
 	// ScratchDir holds the workspaces of sessions; "" is the system's cache directory, or the one
@@ -81,9 +78,6 @@ func main() {
 	m.Local = map[string]string{config.Ollama: config.OllamaAddress, config.LlamaCPP: config.LlamaCPPAddress}
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		m.Secret = terminalSecret
-	}
-	if m.Terminal && os.Getenv("TERM") != "dumb" {
-		m.Keys = terminalKeys
 	}
 	os.Exit(m.Run(context.Background(), os.Args[1:]))
 }

@@ -210,41 +210,6 @@ func TestRetriesAndSilenceAreToldToWhoeverWaits(t *testing.T) {
 	}
 }
 
-func TestAQuestionThatIsAnsweredElsewhereIsWithdrawn(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	session := p.run("use current_time", "chat", "--approve", "ask").session(t)
-	here, there := p.sit(nil, "chat", "--session", session), p.sit(nil, "chat", "--session", session)
-	here.see("[l] leave it open\n? ")
-	there.see("[l] leave it open\n? ")
-	there.enter("y")
-	here.see("(answered elsewhere)\n")
-	here.see("current_time returned “")
-	here.see("> ")
-	_ = here.keys.Close()
-	here.see("openworker chat --session " + session + " goes on with it")
-	here.leaves(exitOK)
-	_ = there.keys.Close()
-	there.leaves(exitOK)
-}
-
-func TestComingBackToACancelledTurnShowsThatItWas(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	c := p.sit(nil, "run", slowly)
-	c.see("openworker: session ")
-	session := strings.TrimSpace(c.see("\n"))
-	c.see("1, 2, 3")
-	c.interrupt()
-	c.leaves(exitCancelled)
-	c = p.sit(nil, "chat", "--session", session)
-	c.see("about ") // what the cancelled call used is an estimate
-	c.see("> " + slowly + "\n")
-	c.see("(cancelled)\n")
-	_ = c.keys.Close()
-	c.leaves(exitOK)
-}
-
 func TestErrorsSpeakOfTheCommandLine(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

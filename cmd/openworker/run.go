@@ -92,9 +92,7 @@ func (m *Main) run(ctx context.Context, s settings, text string) (err error) {
 		return err
 	}
 	if m.Terminal {
-		if t.lines, err = m.input(); err != nil {
-			return err
-		}
+		t.lines = readLines(m.Stdin, m.Stdout)
 		defer t.lines.close()
 	}
 	result, err := t.send(ctx, text)

@@ -14,8 +14,6 @@ import (
 type screen struct {
 	out   io.Writer
 	paint paint
-	// echo shows the message too: the person did not just type it.
-	echo bool
 
 	attempt attempt     // whose text is on the screen
 	shown   string      // its text
@@ -52,10 +50,6 @@ func (s *screen) event(e openworker.Event) {
 			s.described(e)
 		}
 		s.attempt, s.shown = attempt{}, ""
-	case api.EventTurnAccepted:
-		if d, ok := decode[api.TurnAccepted](e); ok && s.echo {
-			s.line(s.paint.bold("> " + d.Text))
-		}
 	case api.EventTurnEnded:
 		if d, ok := decode[api.TurnEnded](e); ok {
 			s.ended(d)

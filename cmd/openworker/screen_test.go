@@ -34,42 +34,40 @@ func TestScreen(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		echo   bool
 		events []openworker.Event
 		want   string
 	}{
-		{"an answer that streams", false, []openworker.Event{started(1), delta(1, 0, "Hel"), delta(1, 3, "lo"), finished(1, "Hello")}, "Hello\n"},
-		{"an answer without deltas", false, []openworker.Event{finished(1, "Hello")}, "Hello\n"},
-		{"deltas that were missed are made up for", false, []openworker.Event{started(1), delta(1, 0, "Hel"), delta(1, 7, "rld"), finished(1, "Hello world")}, "Hello world\n"},
-		{"one who joins midway is given the text so far again", false, []openworker.Event{started(1), delta(1, 0, "Hel"), delta(1, 0, "Hello "), delta(1, 6, "world"), finished(1, "Hello world")}, "Hello world\n"},
-		{"a failed attempt's text is void", false, []openworker.Event{
+		{"an answer that streams", []openworker.Event{started(1), delta(1, 0, "Hel"), delta(1, 3, "lo"), finished(1, "Hello")}, "Hello\n"},
+		{"an answer without deltas", []openworker.Event{finished(1, "Hello")}, "Hello\n"},
+		{"deltas that were missed are made up for", []openworker.Event{started(1), delta(1, 0, "Hel"), delta(1, 7, "rld"), finished(1, "Hello world")}, "Hello world\n"},
+		{"one who joins midway is given the text so far again", []openworker.Event{started(1), delta(1, 0, "Hel"), delta(1, 0, "Hello "), delta(1, 6, "world"), finished(1, "Hello world")}, "Hello world\n"},
+		{"a failed attempt's text is void", []openworker.Event{
 			started(1), delta(1, 0, "Hel"),
 			event(t, api.EventModelCallFailed, api.ModelCallFailed{Attempt: 1, Code: api.CodeStreamCut, Message: "cut"}),
 			started(2), delta(2, 0, "Good day"), finished(2, "Good day"),
 		}, "Hel\n(that attempt failed, its text is void)\nattempt 1 failed: stream_cut: cut\nGood day\n"},
-		{"another attempt begins anew", false, []openworker.Event{started(1), delta(1, 0, "Hel"), started(2), delta(2, 0, "Good day"), finished(2, "Good day")}, "Hel\nGood day\n"},
-		{"calls and their results", false, []openworker.Event{
+		{"another attempt begins anew", []openworker.Event{started(1), delta(1, 0, "Hel"), started(2), delta(2, 0, "Good day"), finished(2, "Good day")}, "Hel\nGood day\n"},
+		{"calls and their results", []openworker.Event{
 			finished(1, "Let me see.", api.RequestCall{Name: "a.look", Arguments: "{\n  \"x\": 1\n}"}, api.RequestCall{Name: "none", Arguments: "{}", Code: api.CodeUnknownTool}),
 			event(t, api.EventToolCallStarted, api.ToolCallStarted{Name: "a.look", Attempt: 1}),
 			event(t, api.EventToolCallFinished, api.ToolCallFinished{Output: "seen"}),
 		}, "Let me see.\n→ a.look { \"x\": 1 }\n→ none {} (not run: unknown_tool)\n← seen\n"},
-		{"an answer that streams before it is announced waits for what came first", false, []openworker.Event{
+		{"an answer that streams before it is announced waits for what came first", []openworker.Event{
 			delta(1, 0, "Hel"), event(t, api.EventToolCallFinished, api.ToolCallFinished{Output: "seen"}), delta(1, 3, "lo"), started(1), finished(1, "Hello"),
 		}, "← seen\nHello\n"},
-		{"what a lost attempt said before it was announced is not shown", false, []openworker.Event{delta(1, 0, "Hel"), started(2), finished(2, "Good day")}, "Good day\n"},
-		{"a message that somebody else typed", true, []openworker.Event{event(t, api.EventTurnAccepted, api.TurnAccepted{Text: "hi"})}, "> hi\n"},
-		{"one's own message is there already", false, []openworker.Event{event(t, api.EventTurnAccepted, api.TurnAccepted{Text: "hi"})}, ""},
-		{"a failed turn says why", false, []openworker.Event{event(t, api.EventTurnEnded, api.TurnEnded{Status: api.StatusFailed,
+		{"what a lost attempt said before it was announced is not shown", []openworker.Event{delta(1, 0, "Hel"), started(2), finished(2, "Good day")}, "Good day\n"},
+		{"one's own message is there already", []openworker.Event{event(t, api.EventTurnAccepted, api.TurnAccepted{Text: "hi"})}, ""},
+		{"a failed turn says why", []openworker.Event{event(t, api.EventTurnEnded, api.TurnEnded{Status: api.StatusFailed,
 			Error: &api.Failure{Code: api.CodeQuotaExhausted, Message: "pay first"}})}, "the turn failed: quota_exhausted: pay first\n"},
-		{"a model cannot steer the terminal", false, []openworker.Event{started(1), delta(1, 0, "a\x1b]0;title\x07b\n\tc"), finished(1, "a\x1b]0;title\x07b\n\tc")}, "a]0;titleb\n\tc\n"},
-		{"an event of a later version is passed over", false, []openworker.Event{event(t, "moon_phase", "full")}, ""},
-		{"data of another shape is passed over", false, []openworker.Event{event(t, api.EventTextDelta, "x")}, ""},
+		{"a model cannot steer the terminal", []openworker.Event{started(1), delta(1, 0, "a\x1b]0;title\x07b\n\tc"), finished(1, "a\x1b]0;title\x07b\n\tc")}, "a]0;titleb\n\tc\n"},
+		{"an event of a later version is passed over", []openworker.Event{event(t, "moon_phase", "full")}, ""},
+		{"data of another shape is passed over", []openworker.Event{event(t, api.EventTextDelta, "x")}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			s := &screen{out: &out, echo: tt.echo}
+			s := &screen{out: &out}
 			for _, e := range tt.events {
 				s.event(e)
 			}
@@ -103,7 +101,7 @@ func TestEveryEventHasALine(t *testing.T) {
 			"approval i1 of pay {}"},
 		{event(t, api.EventInteractionRequired, api.InteractionRequired{ID: "i1", Kind: api.InteractionQuestion}), "question i1"},
 		{event(t, api.EventInteractionResolved, api.InteractionResolved{Decision: api.Deny, By: "ada", Reason: "no"}), "deny by ada: no"},
-		{event(t, api.EventModelCallFinished, api.ModelCallFinished{Text: long, Stop: "output_limit"}), "“" + long[:briefRunes] + "…”, (output_limit)"},
+		{event(t, api.EventModelCallFinished, api.ModelCallFinished{Text: long, Stop: "output_limit"}), "“" + long[:120] + "…”, (output_limit)"},
 		{event(t, "moon_phase", "full"), ""},
 	}
 	for _, tt := range tests {

@@ -81,8 +81,8 @@ func TestOtherSettingsAreAnotherAgent(t *testing.T) {
 	}
 }
 
-// RU2, AP3: what waits is told with its exit code, and answered in another process.
-func TestATurnThatWaitsIsAnsweredLater(t *testing.T) {
+// RU2: what waits is told with its exit code, and takes no other message.
+func TestATurnThatWaitsSaysSo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	asked := p.run("use current_time\nnever sent", "chat", "--approve", "ask")
@@ -98,20 +98,6 @@ func TestATurnThatWaitsIsAnsweredLater(t *testing.T) {
 		!strings.Contains(busy.err, "session_busy") || strings.Contains(busy.err, "whenBusy") {
 		t.Errorf("another message: %+v", busy)
 	}
-	c := p.sit(nil, "chat", "--session", session)
-	c.see("waiting")
-	c.see("> use current_time\n")
-	c.see("may it call current_time {}?\n")
-	c.see("[y] yes, this once\n")
-	c.see("? ")
-	c.enter("perhaps")
-	c.see("Answer with one of the letters y, a, n, l.\n? ")
-	c.enter("Yes")
-	if text := c.see("> "); !strings.Contains(text, "current_time returned “") {
-		t.Errorf("after the answer the screen has %q", text)
-	}
-	_ = c.keys.Close()
-	c.leaves(exitOK)
 }
 
 func TestADenialIsPassedOnWithItsReason(t *testing.T) {
@@ -126,43 +112,6 @@ func TestADenialIsPassedOnWithItsReason(t *testing.T) {
 	if !strings.Contains(c.text, "deny") || !strings.Contains(c.text, "current_time did not succeed") || !strings.Contains(c.text, "it is late") {
 		t.Errorf("the screen has %q", c.text)
 	}
-}
-
-func TestWhatIsLeftOpenCanBeTakenUpInTheSameChat(t *testing.T) {
-	t.Parallel()
-	c := newPlace(t).sit(nil, "chat", "--approve", "ask")
-	c.see("> ")
-	c.enter("use current_time")
-	c.see("? ")
-	c.enter("l")
-	c.see("the turn waits for an answer")
-	c.see("> ")
-	c.enter("hello")
-	c.see("your message was not sent")
-	c.see("may it call")
-	c.see("? ")
-	c.enter("a")
-	c.see("current_time returned “")
-	c.see("> ")
-	c.enter("use current_time")
-	if text := c.see("current_time returned “"); strings.Contains(text, "may it call") {
-		t.Errorf("a grant for the session does not hold: %q", text)
-	}
-	c.see("> ")
-	_ = c.keys.Close()
-	c.leaves(exitOK)
-}
-
-func TestComingBackShowsWhereASessionStands(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	session := p.ok("", "run", "count to 4").session(t)
-	c := p.sit(nil, "chat", "--session", session)
-	c.see("session " + session + ": idle, 5 events")
-	c.see("> count to 4\n1, 2, 3, 4.\n")
-	c.see("> ")
-	_ = c.keys.Close()
-	c.leaves(exitOK)
 }
 
 func TestTheStateDirectoryIsPrivate(t *testing.T) {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/chatui"
 )
 
 // eventLine is an event as one line: number, when, type, what.
@@ -118,25 +118,8 @@ func say[T any](e openworker.Event, text func(T) string) string {
 	return text(data)
 }
 
-const briefRunes = 120
-
-// brief is text on one line, cut where it is long.
-func brief(text string) string {
-	text = strings.Join(strings.Fields(printable(text)), " ")
-	if runes := []rune(text); len(runes) > briefRunes {
-		return string(runes[:briefRunes]) + "…"
-	}
-	return text
-}
+// brief is text on one line, cut where it is long; printable is text that cannot steer the terminal.
+func brief(text string) string     { return chatui.Brief(text) }
+func printable(text string) string { return chatui.Printable(text) }
 
 func quoted(text string) string { return "“" + brief(text) + "”" }
-
-// printable takes out what would steer the terminal: a model's or a tool's text is not trusted with it.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, text)
-}

@@ -15,7 +15,7 @@ import (
 // leaveWithin is how soon after one Ctrl-C another leaves the program.
 const leaveWithin = 2 * time.Second
 
-// talk is a conversation on the terminal, or with a program that writes lines.
+// talk is a conversation with a person, or with a program that writes lines.
 type talk struct {
 	m        *Main
 	harness  *openworker.Harness
@@ -25,9 +25,7 @@ type talk struct {
 
 	session *openworker.Session // once joined
 	options openworker.TurnOptions
-	// chatting is set where a person may type on after a turn.
-	chatting bool
-	lines    input // nil when nobody is there to answer interactions
+	lines   *lines // nil when nobody is there to answer interactions
 
 	interrupted time.Time // the last Ctrl-C
 }
@@ -40,36 +38,43 @@ func (t *talk) again() bool {
 	return soon
 }
 
-// send sends a message and follows its run to where it stops. The first message of a new session makes it.
+// send sends a message and follows its run to where it stops.
 func (t *talk) send(ctx context.Context, text string) (openworker.Result, error) {
-	if err := checkMessage(text); err != nil {
-		return openworker.Result{}, notSent{err}
+	run, made, err := t.submit(ctx, text, t.options)
+	if err != nil {
+		return openworker.Result{}, err
 	}
-	made := t.session == nil
 	if made {
-		if err := t.begin(ctx); err != nil {
-			return openworker.Result{}, notSent{err}
-		}
-	}
-	run, err := t.session.Send(ctx, text, t.options)
-	switch {
-	case err == nil && made:
 		t.m.note("session %s", t.session.ID())
-	case err == nil:
-	case strings.HasPrefix(string(api.CodeOf(err)), "store_") || api.CodeOf(err) == api.CodeCancelled:
-		return openworker.Result{}, err // it may be stored
-	default:
-		if made { // nothing is in it, and nobody knows of it
-			_ = t.session.Delete(ctx)
-			t.session = nil
-		}
-		return openworker.Result{}, notSent{err}
 	}
-	return t.finish(ctx, run, false)
+	return t.finish(ctx, run)
+}
+
+// submit sends a message. The first one of a new session makes it.
+func (t *talk) submit(ctx context.Context, text string, options openworker.TurnOptions) (run *openworker.Run, made bool, err error) {
+	if err := checkMessage(text); err != nil {
+		return nil, false, notSent{err}
+	}
+	if made = t.session == nil; made {
+		if err := t.begin(ctx); err != nil {
+			return nil, false, notSent{err}
+		}
+	}
+	run, err = t.session.Send(ctx, text, options)
+	switch {
+	case err == nil:
+		return run, made, nil
+	case strings.HasPrefix(string(api.CodeOf(err)), "store_") || api.CodeOf(err) == api.CodeCancelled:
+		return nil, made, err // it may be stored
+	case made: // nothing is in it, and nobody knows of it
+		_ = t.session.Delete(ctx)
+		t.session = nil
+	}
+	return nil, false, notSent{err}
 }
 
 // finish follows a run to where it stops. Ctrl-C cancels the turn, and soon again leaves the program.
-func (t *talk) finish(ctx context.Context, run *openworker.Run, echo bool) (openworker.Result, error) {
+func (t *talk) finish(ctx context.Context, run *openworker.Run) (openworker.Result, error) {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	asking, stopAsking := context.WithCancel(ctx)
@@ -81,7 +86,7 @@ func (t *talk) finish(ctx context.Context, run *openworker.Run, echo bool) (open
 	show := (&progress{m: t.m}).start()
 	defer show.stop()
 	if t.m.Terminal && !t.m.json {
-		shown := &screen{out: t.m.Stdout, paint: t.m.paint(), echo: echo}
+		shown := &screen{out: t.m.Stdout, paint: t.m.paint()}
 		show.then = shown.event
 	}
 	handlers := openworker.Handlers{OnEvent: show.event}
@@ -186,23 +191,28 @@ func (t *talk) next(result openworker.Result) string {
 		return ""
 	}
 	for _, reason := range result.WaitingFor {
-		tool, isTool := strings.CutPrefix(reason.Name, "tool ")
-		switch {
-		case reason.Code == api.CodeCredentialsMissing:
-			return "set OPENAI_API_KEY and run " + t.m.again(t.session.ID())
-		case reason.Code == api.CodeRegistrationMissing && isTool:
-			return "only a program that has the tool " + tool + " goes on with it"
-		case reason.Code == api.CodeRegistrationMissing && strings.EqualFold(reason.Name, openAI):
-			return "set OPENAI_BASE_URL or OPENAI_API_KEY and run " + t.m.again(t.session.ID())
-		case reason.Code == api.CodeRegistrationMissing:
-			return "only a program that has the provider " + reason.Name + " goes on with it"
+		if next := t.m.waits(t.session.ID(), reason); next != "" {
+			return next
 		}
 	}
-	switch {
-	case t.chatting:
-		return "whatever you type next asks again"
-	case len(result.Interactions) > 0:
+	if len(result.Interactions) > 0 {
 		return t.m.again(t.session.ID()) + ", in a terminal, asks for the answer"
 	}
 	return t.m.again(t.session.ID()) + " goes on with it"
+}
+
+// waits says what to do about a turn that waits for something that is missing.
+func (m *Main) waits(session string, reason api.WaitReason) string {
+	tool, isTool := strings.CutPrefix(reason.Name, "tool ")
+	switch {
+	case reason.Code == api.CodeCredentialsMissing:
+		return "set OPENAI_API_KEY and run " + m.again(session)
+	case reason.Code == api.CodeRegistrationMissing && isTool:
+		return "only a program that has the tool " + tool + " goes on with it"
+	case reason.Code == api.CodeRegistrationMissing && strings.EqualFold(reason.Name, openAI):
+		return "set OPENAI_BASE_URL or OPENAI_API_KEY and run " + m.again(session)
+	case reason.Code == api.CodeRegistrationMissing:
+		return "only a program that has the provider " + reason.Name + " goes on with it"
+	}
+	return ""
 }

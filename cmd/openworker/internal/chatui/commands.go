@@ -1,0 +1,286 @@
+package chatui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// command is a line that is for this program.
+type command struct {
+	name, arguments, help string
+	run                   func(m *Model, argument string) tea.Cmd
+}
+
+func commands() []command {
+	return []command{
+		{"/help", "", "what there is", (*Model).help},
+		{"/model", "[PROVIDER/NAME]", "the model that answers, or another for the messages to come", (*Model).chooseModel},
+		{"/state", "", "where the session stands", (*Model).askState},
+		{"/cancel", "", "cancel the turn", func(m *Model, _ string) tea.Cmd { return m.cancelTurn() }},
+		{"/new", "", "begin another session", (*Model).another},
+		{"/quit", "", "leave; the session stays", func(m *Model, _ string) tea.Cmd { m.leave(false); return nil }},
+	}
+}
+
+// command carries out a line that begins with a slash.
+func (m *Model) command(line string) tea.Cmd {
+	name, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
+	for _, c := range commands() {
+		if c.name != name {
+			continue
+		}
+		m.input.clear()
+		if c.arguments == "" && argument != "" {
+			return m.say(name+" takes nothing behind it", true)
+		}
+		return c.run(m, strings.TrimSpace(argument))
+	}
+	return m.say(fmt.Sprintf("%q is no command and was not sent; /help lists the commands, and a second slash in front sends it", Brief(name)), true)
+}
+
+// matching are the commands that begin with what was typed.
+func matching(typed string) (out []command) {
+	if !strings.HasPrefix(typed, "/") || strings.ContainsAny(typed, " \n") {
+		return nil
+	}
+	for _, c := range commands() {
+		if strings.HasPrefix(c.name, typed) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// complete ends a command's name as far as it is clear.
+func (m *Model) complete() {
+	found := matching(m.input.area.Value())
+	switch len(found) {
+	case 0:
+		return
+	case 1:
+		name := found[0].name
+		if found[0].arguments != "" {
+			name += " "
+		}
+		m.input.set(name)
+		return
+	}
+	common := found[0].name
+	for _, c := range found[1:] {
+		for !strings.HasPrefix(c.name, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	m.input.set(common)
+}
+
+func (m *Model) help(string) tea.Cmd {
+	var lines []string
+	for _, c := range commands() {
+		lines = append(lines, pad(strings.TrimSpace(c.name+" "+c.arguments), 24)+c.help)
+	}
+	lines = append(lines, "")
+	for _, k := range [][2]string{
+		{"enter", "sends; while a turn runs, the message waits for its end"},
+		{"alt+enter, ctrl+j", "a new line; so does a backslash before enter"},
+		{"up, down", "earlier messages"},
+		{"tab", "completes a command; goes from question to question"},
+		{"esc, ctrl+c", "cancels the turn; ctrl+c again leaves"},
+		{"ctrl+o", "the last tool calls, whole"},
+		{"ctrl+r", "the last reasoning"},
+		{"ctrl+d", "leaves"},
+	} {
+		lines = append(lines, pad(k[0], 24)+k[1])
+	}
+	lines = append(lines, "", "A message that begins with a slash begins with two.")
+	m.table(lines)
+	return nil
+}
+
+// table prints lines that are for reading, wrapped behind their first column.
+func (m *Model) table(lines []string) {
+	var out []string
+	for _, line := range lines {
+		if line == "" {
+			out = append(out, "")
+			continue
+		}
+		out = append(out, hang("  ", "    ", wrapped(line, m.width-4))...)
+	}
+	m.put(item{kind: noteItem, lines: out})
+}
+
+func pad(text string, width int) string {
+	return text + strings.Repeat(" ", max(1, width-len(text)))
+}
+
+func (m *Model) another(string) tea.Cmd {
+	if m.opt.New == nil {
+		return m.say("there is no way to begin another session here", true)
+	}
+	if len(m.outbox) > 0 {
+		return m.say("a message is on its way; try again", true)
+	}
+	if id := m.conversation.ID(); id != "" {
+		text := "session " + id + " stays"
+		if m.turn != nil {
+			text = "session " + id + " goes on with its turn while this program runs"
+		}
+		if m.opt.Resume != nil {
+			text += "; " + m.opt.Resume(id)
+		}
+		m.saidSoFar()
+		m.flushCalls(true)
+		m.note(text)
+	}
+	m.fresh(m.opt.New())
+	m.note("the next message begins a new session")
+	return nil
+}
+
+func (m *Model) chooseModel(argument string) tea.Cmd {
+	if argument == "" {
+		models := m.opt.Models
+		return func() tea.Msg {
+			if models == nil {
+				return modelsMsg{}
+			}
+			names, err := models(m.ctx)
+			return modelsMsg{names, err}
+		}
+	}
+	if m.opt.ParseModel == nil {
+		return m.say("another model cannot be chosen here", true)
+	}
+	model, err := m.opt.ParseModel(argument)
+	if err != nil {
+		return m.say(err.Error(), true)
+	}
+	m.model = &model
+	m.note(model.String() + " answers the messages to come")
+	return nil
+}
+
+func (m *Model) showModels(msg modelsMsg) {
+	if current := m.answering(); current != (api.ModelRef{}) {
+		m.note(current.String() + " answers")
+	}
+	if msg.err != nil {
+		m.report(msg.err)
+	}
+	if len(msg.names) > 0 {
+		m.table(append([]string{"/model chooses another:"}, msg.names...))
+	}
+}
+
+// answering is the model of the messages to come.
+func (m *Model) answering() api.ModelRef {
+	if m.model != nil {
+		return *m.model
+	}
+	return m.answers
+}
+
+func (m *Model) askState(string) tea.Cmd {
+	if m.conversation.ID() == "" {
+		m.note("no session yet; the first message makes one")
+		return nil
+	}
+	conversation := m.conversation
+	return func() tea.Msg {
+		state, err := conversation.State(m.ctx)
+		return stateMsg{state, err}
+	}
+}
+
+func (m *Model) showState(msg stateMsg) {
+	if msg.err != nil {
+		m.report(msg.err)
+		return
+	}
+	s := msg.state
+	var lines []string
+	row := func(name, value string) {
+		if value != "" {
+			lines = append(lines, pad(name, 16)+Brief(value))
+		}
+	}
+	row("session", s.Session)
+	row("agent", s.Agent)
+	row("activity", string(s.Activity))
+	row("turn", s.Run)
+	for _, reason := range s.WaitingFor {
+		row("waits for", waitText(reason))
+	}
+	for _, i := range s.Interactions {
+		row("asks", string(i.Kind)+" "+i.ID+", "+callName(i))
+	}
+	for _, a := range s.UnknownActions {
+		row("unknown outcome", fmt.Sprintf("%s, call %s, attempt %d", a.Tool, a.CallID, a.Attempt))
+	}
+	for _, t := range s.Timers {
+		row("timer", t.Kind+" at "+t.At.Local().Format(time.TimeOnly))
+	}
+	for _, run := range s.Queue {
+		row("queued", run)
+	}
+	for _, g := range s.Grants {
+		row("always allowed", g.Tool)
+	}
+	row("model", s.Model.String())
+	row("usage", usageText(s.Usage))
+	row("last event", fmt.Sprint(s.LastEvent))
+	row("workspace", s.Workspace)
+	m.table(lines)
+}
+
+// waitText says what is waited for.
+func waitText(reason api.WaitReason) string {
+	if reason.Interaction != "" {
+		return "an answer to " + reason.Interaction
+	}
+	text := strings.TrimSpace(string(reason.Code) + " " + reason.Name)
+	if reason.Message != "" {
+		text += ": " + reason.Message
+	}
+	if !reason.Until.IsZero() {
+		text += ", until " + reason.Until.Local().Format(time.TimeOnly)
+	}
+	return text
+}
+
+func usageText(u api.Usage) string {
+	about := ""
+	if u.Estimated {
+		about = "about "
+	}
+	return fmt.Sprintf("%s%s in, %s%s out", about, count(u.InputTokens), about, count(u.OutputTokens))
+}
+
+// count is a number of tokens for people.
+func count(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1000)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
+}
+
+// earlierNote says how much came before what is shown.
+func earlierNote(items int, events uint64) string {
+	var parts []string
+	if items > 0 {
+		parts = append(parts, fmt.Sprintf("%d earlier", items))
+	}
+	if events > 0 {
+		parts = append(parts, fmt.Sprintf("%d events before", events))
+	}
+	return "… " + strings.Join(parts, ", and ") + "; openworker events lists all"
+}

@@ -1,0 +1,82 @@
+package chatui
+
+import (
+	"context"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// Conversation is the session that is talked to, or the one that the first message will make. Its methods are
+// called from several goroutines, and each returns soon after its context ended.
+type Conversation interface {
+	// ID is the session's, "" before the first message.
+	ID() string
+	// State is where the session stands.
+	State(ctx context.Context) (api.SessionState, error)
+	// Recent gives the newest stored events, at most limit, oldest first.
+	Recent(ctx context.Context, limit int) ([]api.Event, error)
+	// Events replays what came after an event and goes on live; it ends with its context or an error.
+	Events(ctx context.Context, after uint64) iter.Seq2[api.Event, error]
+	// Send returns once the message is durable: run now, or queued behind the turn that is under way.
+	Send(ctx context.Context, m Message) (api.RunReference, error)
+	// Result waits until a run ends, or waits for something.
+	Result(ctx context.Context, run string) (api.Result, error)
+	// Cancel asks the current turn to end.
+	Cancel(ctx context.Context) error
+	// Answer resolves an interaction.
+	Answer(ctx context.Context, interaction string, answer api.Answer) error
+}
+
+// Message is one to send.
+type Message struct {
+	// ID makes a second attempt at the same message the same submission.
+	ID   string
+	Text string
+	// Model is nil for the session's own.
+	Model *api.ModelRef
+}
+
+// Options are what a chat needs. Conversation is required; so is NewID; another nil function does without.
+type Options struct {
+	Conversation Conversation
+	// New gives the conversation that /new begins.
+	New func() Conversation
+	// Model answers, as far as is known before the first turn.
+	Model api.ModelRef
+	// Models lists what can be chosen, by names that ParseModel takes.
+	Models func(ctx context.Context) ([]string, error)
+	// ParseModel reads what follows /model.
+	ParseModel func(text string) (api.ModelRef, error)
+	// Check refuses messages that no session takes.
+	Check func(text string) error
+	// Resume is the command that goes on with a session.
+	Resume func(session string) string
+	// Advice says what to do about an error, "" for nothing.
+	Advice func(err error) string
+	// Waits says what to do about a turn that waits for something that is missing, "" for nothing.
+	Waits func(session string, reason api.WaitReason) string
+	// NewID makes the ID of a submission.
+	NewID func() string
+	// Person names who answers, for the journal.
+	Person string
+	// Colors puts colours on the screen.
+	Colors bool
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+
+	// Input and Output are the terminal, and Environment describes it; nil are the process's own.
+	Input       io.Reader
+	Output      io.Writer
+	Environment []string
+	// Width and Height are the terminal's where it does not tell; 0 is 80 by 24.
+	Width, Height int
+}
+
+// Left is how a chat was left.
+type Left struct {
+	Session string // that was talked to last, "" for none
+	Busy    bool   // a turn was under way, and Ctrl-C left it
+}

@@ -1,0 +1,259 @@
+package chatui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+const (
+	// frame is how often what moves is drawn.
+	frame = 66 * time.Millisecond
+	// leaveWithin is how soon after one Ctrl-C another leaves.
+	leaveWithin = 2 * time.Second
+	// recent is how many events are read of a session that is gone on with, and shownItems how many of what they
+	// tell is shown.
+	recent, shownItems = 500, 20
+)
+
+// Model is the program's state. Update changes it, View shows it; whatever takes time is a command.
+type Model struct {
+	opt    Options
+	ctx    context.Context
+	cancel context.CancelFunc
+	ink    ink
+	md     *markdown
+
+	width, height int
+
+	talk       // the session, as far as this program has seen it
+	transcript // what goes to the scrollback
+	input      input
+	focus      string // the interaction whose card has the keys; "" is the input
+	outbox     []Message
+	refused    Message // the last that was not accepted: the same again is the same submission
+	model      *api.ModelRef
+
+	hint        string // below the input, until a key
+	fault       bool   // the hint is an error
+	hints       int    // counts them, for the clock that takes one away
+	interrupted time.Time
+	unfolded    bool // reasoning is shown as it comes
+	ticking     bool
+	leaving     bool
+	left        Left
+	err         error // why the program ends by itself
+
+	content string // as composed
+	cursor  *tea.Cursor
+	tail    []string // the end of the answer, rendered
+}
+
+// newModel makes the program's state; ctx bounds whatever it begins.
+func newModel(ctx context.Context, opt Options) *Model {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	m := &Model{opt: opt, ctx: ctx, cancel: cancel, ink: ink{opt.Colors}, input: newInput(), width: 80, height: 24}
+	m.talk = newTalk(opt.Conversation, opt.Model)
+	if opt.Width > 0 && opt.Height > 0 {
+		m.width, m.height = opt.Width, opt.Height
+	}
+	m.md = newMarkdown(m.width, opt.Colors)
+	m.compose()
+	return m
+}
+
+// Init finds out where a session stands that is gone on with.
+func (m *Model) Init() tea.Cmd {
+	if m.conversation.ID() == "" {
+		return nil
+	}
+	return m.attach()
+}
+
+// View is what Update composed.
+func (m *Model) View() tea.View {
+	view := tea.NewView(m.content)
+	view.Cursor = m.cursor
+	return view
+}
+
+// The messages of commands. Those that carry a generation are about the conversation of then.
+type (
+	attachedMsg struct {
+		generation int
+		state      api.SessionState
+		events     []api.Event
+		err        error
+	}
+	eventsMsg struct {
+		generation int
+		follower   *follower
+		events     []api.Event
+		err        error // behind the events
+	}
+	followMsg struct{ generation int } // it is time to try again
+	sentMsg   struct {
+		generation int
+		message    Message
+		err        error
+	}
+	resultMsg struct {
+		generation int
+		result     api.Result
+		err        error
+	}
+	answeredMsg struct {
+		generation  int
+		interaction string
+		err         error
+	}
+	cancelledMsg struct{ err error }
+	stateMsg     struct {
+		state api.SessionState
+		err   error
+	}
+	modelsMsg struct {
+		names []string
+		err   error
+	}
+	frameMsg   struct{}
+	unhintMsg  struct{ hint int }
+	logMsg     string
+	leaveMsg   struct{}
+	controlMsg struct{} // Ctrl-C that came as a signal
+)
+
+// Update carries out one message.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.update(msg)
+	cmds := []tea.Cmd{cmd, m.flush(m.height)}
+	if !m.ticking && m.moving() {
+		m.ticking = true
+		cmds = append(cmds, tick())
+	}
+	m.compose()
+	if m.leaving && m.flushed() {
+		m.cancel()
+		cmds = append(cmds, tea.Quit)
+	}
+	return m, tea.Batch(cmds...)
+}
+
+func tick() tea.Cmd { return tea.Tick(frame, func(time.Time) tea.Msg { return frameMsg{} }) }
+
+func (m *Model) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		if msg.Width > 0 && msg.Height > 0 {
+			m.width, m.height = msg.Width, msg.Height
+			m.md = newMarkdown(m.width, m.opt.Colors)
+			m.render()
+		}
+	case tea.KeyPressMsg:
+		return m.press(msg)
+	case tea.PasteMsg:
+		m.unhint()
+		m.editor().paste(msg.Content)
+	case controlMsg:
+		return m.interrupt()
+	case leaveMsg:
+		m.leave(false)
+	case frameMsg:
+		return m.tock()
+	case printedMsg:
+		m.printed()
+	case unhintMsg:
+		if msg.hint == m.hints {
+			m.unhint()
+		}
+	case logMsg:
+		m.note(string(msg))
+	case cancelledMsg:
+		if msg.err != nil {
+			m.report(msg.err)
+		}
+	case stateMsg:
+		m.showState(msg)
+	case modelsMsg:
+		m.showModels(msg)
+	default:
+		return m.heard(msg)
+	}
+	return nil
+}
+
+// heard carries out what the conversation told.
+func (m *Model) heard(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case attachedMsg:
+		if msg.generation == m.generation {
+			return m.attached(msg)
+		}
+	case eventsMsg:
+		if msg.generation == m.generation {
+			return m.followed(msg)
+		}
+	case followMsg:
+		if msg.generation == m.generation {
+			return m.follow()
+		}
+	case sentMsg:
+		if msg.generation == m.generation {
+			return m.sent(msg)
+		}
+	case resultMsg:
+		if msg.generation == m.generation {
+			m.stands(msg)
+		}
+	case answeredMsg:
+		if msg.generation == m.generation {
+			m.answered(msg)
+		}
+	}
+	return nil
+}
+
+// tock draws what moved and keeps the clock going while anything does.
+func (m *Model) tock() tea.Cmd {
+	m.settleHeight()
+	m.advance()
+	if m.ticking = m.moving(); m.ticking {
+		return tick()
+	}
+	return nil
+}
+
+// moving is whether the screen changes by itself.
+func (m *Model) moving() bool {
+	return len(m.outbox) > 0 || m.turn != nil && !m.stalled()
+}
+
+// leave ends the program once everything is printed.
+func (m *Model) leave(busy bool) {
+	if m.leaving {
+		return
+	}
+	m.saidSoFar()
+	m.flushCalls(true)
+	m.left = Left{Session: m.conversation.ID(), Busy: busy}
+	m.leaving = true
+}
+
+// say shows a line below the input until the next key, or for a while.
+func (m *Model) say(text string, fault bool) tea.Cmd {
+	m.hint, m.fault = text, fault
+	m.hints++
+	if fault {
+		return nil
+	}
+	hint := m.hints
+	return tea.Tick(leaveWithin, func(time.Time) tea.Msg { return unhintMsg{hint} })
+}
+
+func (m *Model) unhint() { m.hint, m.fault = "", false }

@@ -1,0 +1,230 @@
+package chatui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/spinner"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// thoughtRows is how much reasoning is shown unfolded.
+const thoughtRows = 8
+
+// compose makes the live area: what is under way, what is asked, and the input.
+func (m *Model) compose() {
+	if m.leaving {
+		m.content, m.cursor = "", nil
+		return
+	}
+	below, cursor := m.below()
+	room := max(1, m.height-len(below)-1)
+	above := m.above()
+	if len(above) > room {
+		above = above[len(above)-room:]
+	}
+	lines := append(above, below...)
+	if cursor != nil {
+		cursor.Y += len(above)
+	}
+	if cut := len(lines) - m.height; cut > 0 {
+		lines = lines[cut:]
+		if cursor != nil {
+			cursor.Y -= cut
+		}
+	}
+	m.content, m.cursor = strings.Join(lines, "\n"), cursor
+	m.composed(len(lines))
+}
+
+// above is what moves and may be cut from its top.
+func (m *Model) above() []string {
+	var lines []string
+	if m.turn != nil {
+		lines = append(m.reasoning(), m.tail...)
+		if len(lines) > 0 && !m.turn.split.glued {
+			lines = append([]string{""}, lines...)
+		}
+		running := m.running()
+		if len(running) > 0 && (len(lines) > 0 || m.last.spaced()) {
+			lines = append(lines, "")
+		}
+		for _, c := range running {
+			lines = append(lines, m.folded(c)...)
+		}
+	}
+	if len(lines) > 0 || m.last != nothing {
+		lines = append(lines, "")
+	}
+	for _, message := range m.outbox {
+		lines = append(lines, m.ink.dim(cut("> "+Brief(message.Text), m.width)))
+	}
+	for _, q := range m.queue {
+		lines = append(lines, m.ink.dim(cut("queued: "+Brief(q.text), m.width)))
+	}
+	return lines
+}
+
+// reasoning is what the model thinks at the moment: its last line, or unfolded its last few.
+func (m *Model) reasoning() []string {
+	t := m.turn
+	if len(t.mused.text) == 0 || t.told() {
+		return nil
+	}
+	const enough = thoughtRows * 512 // bytes; more cannot be seen
+	text := string(t.mused.text[max(0, len(t.mused.text)-enough):])
+	lines := wrapped(strings.TrimSpace(strings.ToValidUTF8(text, "")), m.width-2)
+	rows := 1
+	if m.unfolded {
+		rows = thoughtRows
+	}
+	lines = lines[max(0, len(lines)-rows):]
+	return hang("  ", "  ", each(lines, m.ink.dim))
+}
+
+// below is what always stays: cards, status, input, footer.
+func (m *Model) below() (lines []string, cursor *tea.Cursor) {
+	for n, c := range m.cards {
+		shown, at := m.cardLines(c, n)
+		if at != nil {
+			at.Y += len(lines)
+			cursor = at
+		}
+		lines = append(lines, shown...)
+	}
+	if status := m.status(); status != "" {
+		lines = append(lines, status)
+	}
+	typed, at := m.input.view(m.ink.bold("> "), m.width)
+	if m.focused() == nil {
+		at.Y += len(lines)
+		cursor = at
+	}
+	lines = append(lines, typed...)
+	return append(lines, m.footer()...), cursor
+}
+
+// stalled is whether the turn waits for somebody else than a model or a tool.
+func (m *Model) stalled() bool {
+	t := m.turn
+	if len(t.waiting) > 0 {
+		return true
+	}
+	if len(m.cards) == 0 || t.told() {
+		return false
+	}
+	for _, c := range m.running() {
+		if !c.began.IsZero() && !c.lost {
+			return false
+		}
+	}
+	return true
+}
+
+// status says what the turn does.
+func (m *Model) status() string {
+	t := m.turn
+	switch {
+	case t == nil && len(m.outbox) > 0:
+		return m.spin() + " sending"
+	case t == nil:
+		return ""
+	case len(t.waiting) > 0:
+		return cut(m.ink.yellow("○ ")+"waiting: "+Brief(waitText(t.waiting[0]))+m.ink.dim(" · ctrl-c cancels"), m.width)
+	case m.stalled() && !t.cancelling:
+		keys := "ctrl-c cancels"
+		if m.focused() == nil {
+			keys = "tab answers · " + keys
+		}
+		return cut(m.ink.yellow("○ ")+"waiting for your answer"+m.ink.dim(" · "+keys), m.width)
+	}
+	parts := []string{passed(m.opt.Now().Sub(t.began))}
+	if keys := "esc cancels"; !t.cancelling {
+		if len(m.cards) > 0 {
+			keys = "ctrl-c cancels"
+		}
+		parts = append(parts, keys)
+	}
+	if n := t.usage.OutputTokens + int64(len(t.said.text)+len(t.mused.text))/4; n > 0 {
+		parts = append(parts, count(t.usage.InputTokens)+" in, "+count(n)+" out")
+	}
+	return cut(m.spin()+" "+m.doing(t)+m.ink.dim(" · "+strings.Join(parts, " · ")), m.width)
+}
+
+// passed is a time that passes, without parts of seconds.
+func passed(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%ds", int(max(0, d).Seconds()))
+	}
+	return short(d)
+}
+
+func (m *Model) doing(t *turn) string {
+	calls := m.running()
+	running := 0
+	name := ""
+	for _, c := range calls {
+		if !c.done && !c.began.IsZero() {
+			running++
+			name = Brief(c.name)
+		}
+	}
+	left := t.retryAt.Sub(m.opt.Now())
+	switch {
+	case t.cancelling:
+		return "cancelling"
+	case running == 1:
+		return "calling " + name
+	case running > 1:
+		return fmt.Sprintf("calling %d tools", running)
+	case left > 0:
+		return fmt.Sprintf("trying again in %ds: %s", int((left+time.Second-1)/time.Second), t.retryFor)
+	case t.told():
+		return "answering"
+	case len(t.mused.text) > 0:
+		return "thinking"
+	case t.begun != attempt{}:
+		return "waiting for the model"
+	}
+	return "working"
+}
+
+// spin is the picture that moves while something is under way.
+func (m *Model) spin() string {
+	frames := spinner.MiniDot
+	n := m.opt.Now().UnixMilli() / max(1, frames.FPS.Milliseconds()) % int64(len(frames.Frames))
+	return m.ink.cyan(frames.Frames[n])
+}
+
+// footer is the line below the input: what was just said to the user, the commands that fit, or how things stand.
+func (m *Model) footer() []string {
+	if m.hint != "" {
+		style := m.ink.dim
+		if m.fault {
+			style = m.ink.red
+		}
+		return each(wrapped(m.hint, m.width), style)
+	}
+	if found := matching(m.input.area.Value()); len(found) > 0 {
+		var lines []string
+		for _, c := range found {
+			lines = append(lines, m.ink.dim(cut(pad(c.name, 10)+c.help, m.width)))
+		}
+		return lines
+	}
+	var parts []string
+	if model := m.answering(); model != (api.ModelRef{}) {
+		parts = append(parts, model.String())
+	}
+	if m.usage.OutputTokens > 0 {
+		parts = append(parts, usageText(m.usage))
+	}
+	if m.turn == nil && m.took > 0 {
+		parts = append(parts, "last turn "+short(m.took))
+	}
+	parts = append(parts, "/help")
+	return []string{m.ink.dim(cut(strings.Join(parts, " · "), m.width))}
+}

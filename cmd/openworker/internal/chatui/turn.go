@@ -1,0 +1,314 @@
+package chatui
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// turn is the one under way.
+type turn struct {
+	run        string
+	began      time.Time
+	usage      api.Usage // of finished calls
+	cancelling bool
+	asking     bool             // somebody waits for its result
+	waiting    []api.WaitReason // for what is missing
+	retryAt    time.Time
+	retryFor   api.Code
+
+	begun attempt     // the newest that was announced
+	early []api.Delta // of the one to be announced next: a model may answer while its call is on its way to the disk
+	said  speech      // the begun attempt's text
+	mused speech      // and its reasoning
+	since time.Time   // it reasons
+	split splitter
+	given int // bytes of said that the splitter has
+	begin int // of the calls: how many are printed
+}
+
+// attempt is what a delta belongs to; when a part of it changes the text so far is void.
+type attempt struct {
+	call, attempt int
+	epoch         uint64
+}
+
+// speech is an attempt's text so far.
+type speech struct{ text []byte }
+
+// add takes what is new in a delta. One who joins midway is given the text so far; a gap is left to the whole answer.
+func (s *speech) add(d api.Delta) {
+	if d.From <= len(s.text) && d.From+len(d.Text) > len(s.text) {
+		s.text = append(s.text[:d.From], d.Text...)
+	}
+}
+
+// enter makes a run the one under way.
+func (m *Model) enter(run string, began time.Time) {
+	m.turn, m.tail = &turn{run: run, began: began, begin: len(m.calls)}, nil
+}
+
+// told says whether anything of the attempt's text was shown.
+func (t *turn) told() bool { return len(t.said.text) > 0 }
+
+// clear makes the attempt's text void.
+func (t *turn) clear() {
+	t.said, t.mused, t.split, t.given, t.since = speech{}, speech{}, splitter{}, 0, time.Time{}
+}
+
+// data decodes an event's data; what is of another shape gives the zero value, and is shown as far as it goes.
+func data[T any](e api.Event) (d T) {
+	_ = json.Unmarshal(e.Data, &d) // see above
+	return d
+}
+
+// event takes in what happened. Kinds that this version does not know are passed over.
+func (m *Model) event(e api.Event) tea.Cmd {
+	m.number = max(m.number, e.Number)
+	switch e.Type {
+	case api.EventTurnAccepted:
+		m.accepted(e, data[api.TurnAccepted](e))
+	case api.EventTurnStarted:
+		m.started(e)
+	case api.EventTurnEnded:
+		m.ended(e, data[api.TurnEnded](e))
+	case api.EventInteractionRequired:
+		d := data[api.InteractionRequired](e)
+		m.askFor(api.Interaction{ID: d.ID, Kind: d.Kind, Run: e.Run, Call: d.Call, Origin: d.Origin, Asked: e.Time})
+	case api.EventInteractionResolved:
+		m.resolved(data[api.InteractionResolved](e))
+	case api.EventToolOutcomeLate:
+		m.note("came after the turn had ended: " + Brief(data[api.ToolCallFinished](e).Output))
+	default:
+		if m.turn == nil && e.Run != "" && e.Number > 0 {
+			m.enter(e.Run, e.Time) // its beginning was before what was read
+		}
+		if m.turn != nil {
+			m.happened(m.turn, e)
+		}
+	}
+	if m.turn != nil && e.Number > 0 {
+		m.turn.waiting = nil
+		if !m.turn.asking && !m.replaying {
+			return m.ask()
+		}
+	}
+	return nil
+}
+
+// happened takes in an event of a turn's own.
+func (m *Model) happened(t *turn, e api.Event) {
+	switch e.Type {
+	case api.EventTextDelta, api.EventReasoningDelta:
+		t.delta(e.Type, data[api.Delta](e), m.opt.Now())
+	case api.EventModelCallStarted:
+		d := data[api.ModelCallStarted](e)
+		m.flushCalls(true)
+		if m.answers = d.Model; t.told() {
+			m.void()
+		}
+		t.clear()
+		t.retryAt = time.Time{}
+		t.begun = attempt{d.Call, d.Attempt, d.Epoch}
+		early := t.early
+		t.early = nil
+		for _, d := range early {
+			t.delta(api.EventTextDelta, d, m.opt.Now())
+		}
+	case api.EventModelCallFailed:
+		m.failed(t, e, data[api.ModelCallFailed](e))
+	case api.EventModelCallFinished:
+		m.finished(t, e, data[api.ModelCallFinished](e))
+	case api.EventToolCallStarted:
+		m.callStarted(e.Time, data[api.ToolCallStarted](e))
+	case api.EventToolCallFinished:
+		m.callFinished(e.Time, data[api.ToolCallFinished](e))
+	case api.EventToolCallLost:
+		m.callLost(data[api.ToolCallLost](e))
+	case api.EventToolCallInspected:
+		m.note("the tool looked: " + Brief(data[api.ToolCallInspected](e).Answer))
+	case api.EventCancelRequested:
+		t.cancelling = true
+	}
+}
+
+// delta takes in a piece of text or reasoning.
+func (t *turn) delta(kind api.EventType, d api.Delta, now time.Time) {
+	switch at := (attempt{d.Call, d.Attempt, d.Epoch}); {
+	case at != t.begun:
+		if kind == api.EventTextDelta {
+			t.early = append(t.early, d)
+		}
+	case kind == api.EventTextDelta:
+		t.said.add(d)
+	default:
+		if t.since.IsZero() {
+			t.since = now
+		}
+		t.mused.add(d)
+	}
+}
+
+// advance gives what was said since to the splitter, prints what is finished and renders the rest.
+func (m *Model) advance() {
+	t := m.turn
+	if t == nil {
+		m.tail = nil
+		return
+	}
+	if t.given < len(t.said.text) {
+		for _, p := range t.split.add(string(t.said.text[t.given:])) {
+			m.answer(p)
+		}
+		t.given = len(t.said.text)
+		m.render()
+	}
+}
+
+// render renders the end of the answer that still grows.
+func (m *Model) render() {
+	m.tail = nil
+	if m.turn == nil {
+		return
+	}
+	if live := m.turn.split.live(); live.text != "" {
+		m.tail = m.md.lines(live.text)
+	}
+}
+
+// void tells that what an attempt said does not count.
+func (m *Model) void() {
+	m.note("(that attempt failed, its text is void)")
+	m.tail = nil
+}
+
+func (m *Model) accepted(e api.Event, d api.TurnAccepted) {
+	m.input.remember(Printable(d.Text))
+	if d.Queued {
+		m.queue = append(m.queue, queued{e.Run, d.Text})
+		return
+	}
+	m.begin(e, d.Text)
+}
+
+func (m *Model) started(e api.Event) {
+	for n, q := range m.queue {
+		if q.run == e.Run {
+			m.queue = append(m.queue[:n:n], m.queue[n+1:]...)
+			m.begin(e, q.text)
+			return
+		}
+	}
+}
+
+func (m *Model) begin(e api.Event, text string) {
+	m.enter(e.Run, e.Time)
+	m.message(text)
+}
+
+func (m *Model) failed(t *turn, e api.Event, d api.ModelCallFailed) {
+	t.usage = t.usage.Add(d.Usage)
+	if d.Code != api.CodeCancelled {
+		if t.told() {
+			m.void()
+		}
+		text := fmt.Sprintf("attempt %d failed: %s: %s", d.Attempt, d.Code, Brief(d.Message))
+		switch {
+		case d.Code == api.CodeCallLost && d.RetryAt.IsZero():
+			text += "; it is asked again"
+		case !d.RetryAt.IsZero():
+			text += "; again in " + max(0, d.RetryAt.Sub(e.Time)).Round(100*time.Millisecond).String()
+		}
+		m.note(text)
+	} else {
+		m.saidSoFar() // it stands: nothing takes its place
+	}
+	t.retryAt, t.retryFor = d.RetryAt, d.Code
+	t.clear()
+	m.tail = nil
+}
+
+// saidSoFar prints the whole of an answer that ends here.
+func (m *Model) saidSoFar() {
+	m.advance()
+	if m.turn != nil {
+		for _, p := range m.turn.split.finish() {
+			m.answer(p)
+		}
+		m.turn.clear()
+	}
+	m.tail = nil
+}
+
+// finished prints what is left of a whole answer, and shows the calls in it.
+func (m *Model) finished(t *turn, e api.Event, d api.ModelCallFinished) {
+	t.usage = t.usage.Add(d.Usage)
+	m.reasoned(t, e.Time)
+	printed := min(t.given, len(t.said.text)) - len(t.split.rest)
+	if printed > 0 && (t.begun.call != d.Call || t.begun.attempt != d.Attempt || !strings.HasPrefix(d.Text, string(t.said.text[:printed]))) {
+		m.void()
+		t.split, printed = splitter{}, 0
+	}
+	t.split.rest = d.Text[max(0, printed):]
+	for _, p := range append(t.split.add(""), t.split.finish()...) {
+		m.answer(p)
+	}
+	t.clear()
+	m.tail = nil
+	switch d.Stop {
+	case "output_limit":
+		m.note("(cut off: the answer reached the most that one call may write)")
+	case "filtered":
+		m.note("(cut off by the provider's filter)")
+	}
+	m.called(d.Calls)
+}
+
+// reasoned folds what the model thought into a line.
+func (m *Model) reasoned(t *turn, at time.Time) {
+	if len(t.mused.text) == 0 {
+		return
+	}
+	m.thought = string(t.mused.text)
+	m.note("thought for " + short(at.Sub(t.since)) + " (ctrl+r shows it)")
+}
+
+func (m *Model) ended(e api.Event, d api.TurnEnded) {
+	for n, q := range m.queue {
+		if q.run == e.Run {
+			m.queue = append(m.queue[:n:n], m.queue[n+1:]...)
+			m.note("a queued message was taken back: " + Brief(q.text))
+			return
+		}
+	}
+	m.saidSoFar()
+	m.flushCalls(true)
+	switch d.Status {
+	case api.StatusFailed:
+		text, err := "the turn failed", error(nil)
+		if d.Error != nil {
+			text += ": " + string(d.Error.Code) + ": " + d.Error.Message
+			err = &api.Error{Code: d.Error.Code, Message: d.Error.Message}
+		}
+		m.noteIn(m.ink.red, text)
+		if m.opt.Advice != nil && err != nil && !m.replaying {
+			if advice := m.opt.Advice(err); advice != "" {
+				m.note(advice)
+			}
+		}
+	case api.StatusCancelled:
+		m.note("(cancelled)")
+	case api.StatusLimitReached:
+		m.note("(the turn reached its limit)")
+	}
+	if m.turn != nil {
+		m.took = e.Time.Sub(m.turn.began)
+	}
+	m.usage = m.usage.Add(d.Usage)
+	m.turn, m.tail = nil, nil
+}
