@@ -100,7 +100,7 @@ func byContent(status int, kind, said string) model.ErrorKind {
 	case status != http.StatusTooManyRequests && status != http.StatusUnauthorized && isContext(kind, said):
 		return model.KindContext
 	case containsAny(kind, "insufficient_quota", "billing_", "insufficient_balance", "insufficient_credits") ||
-		containsAny(said, "insufficient balance", "insufficient credits", "insufficient quota", "credit balance is too low") ||
+		containsAny(said, "insufficient balance", "insufficient credits", "insufficient quota", "credit balance is too low", "specified api usage limits") ||
 		containsAny(kind, "perday"): // Google: what is used up for the day comes back with no back-off
 		return model.KindQuota
 	case containsAny(kind, "api_key_invalid") || containsAny(said, "api key not valid", "api key expired"): // Google: a 400
@@ -136,6 +136,7 @@ func isContext(kind, said string) bool {
 			"exceeds context window",
 			"context the overflows",              // LM Studio
 			"maximum prompt length",              // xAI
+			"exceed context limit",               // Anthropic: "input length and `max_tokens` exceed context limit"
 			"prompt is too long",                 // Anthropic, also behind gateways
 			"input is too long",                  // Bedrock behind gateways
 			"prompt exceeds max length",          // Zhipu

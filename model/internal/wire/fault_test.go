@@ -69,6 +69,8 @@ func TestFailuresAreClassified(t *testing.T) {
 		"quota by its code":                       {429, "insufficient_quota", "", "", model.KindQuota},
 		"quota by its type":                       {429, "", "insufficient_quota", "", model.KindQuota},
 		"a balance as 400":                        {400, "", "", "Your credit balance is too low", model.KindQuota},
+		"a limit of one's own as 400":             {400, "invalid_request_error", "", "You have reached your specified API usage limits.", model.KindQuota},
+		"C45 input and output over the limit":     {400, "invalid_request_error", "", "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", model.KindContext},
 		"LM Studio's overflow":                    {400, "", "", "Trying to keep the first 9001 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens", model.KindContext},
 		"TGI's overflow":                          {422, "", "validation", "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 9001", model.KindContext},
 		"xAI's overflow":                          {400, "", "", "This model's maximum prompt length is 131072 but the request contains 200000 tokens.", model.KindContext},
