@@ -1,0 +1,304 @@
+package openai
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/internal/wire"
+)
+
+// maxItems bounds the items of one answer, those of kinds that we do not have included.
+const maxItems = 4 * wire.MaxCalls
+
+// answer is what has come so far: items in the order in which they came.
+type answer struct {
+	emit     func(model.Delta)
+	items    []*item
+	calls    int
+	received int // bytes
+	usage    api.Usage
+	counted  bool // the server told the usage
+	stop     model.StopReason
+}
+
+// item is an item of the answer as it is put together.
+type item struct {
+	kind  model.ItemKind // "" for one that we do not have
+	id    string
+	index int // among the answer's items, by the server's count
+	done  bool
+
+	text    strings.Builder
+	part    int             // that the last piece of the text belongs to
+	private json.RawMessage // of reasoning or text
+
+	callID, name string
+	arguments    []byte
+	cut          bool // the server says that the call is incomplete
+}
+
+// open adds an item.
+func (a *answer) open(kind model.ItemKind, id string, index int) (*item, *model.Error) {
+	if kind == model.ToolCallItem {
+		if a.calls++; a.calls > wire.MaxCalls {
+			return nil, wire.Malformed(wire.ErrTooManyCalls.Error())
+		}
+	}
+	if len(a.items) == maxItems {
+		return nil, wire.Malformed("the answer holds more than 2048 items")
+	}
+	it := &item{kind: kind, id: id, index: index}
+	a.items = append(a.items, it)
+	return it, nil
+}
+
+// under returns the item that a piece belongs to: the one of its ID that is not done, else the last one of its index,
+// since some servers give an item another ID with each event. It adds the item where its beginning did not come.
+func (a *answer) under(kind model.ItemKind, id string, index int) (*item, *model.Error) {
+	for _, same := range []func(*item) bool{
+		func(it *item) bool { return id != "" && it.id == id },
+		func(it *item) bool { return it.index == index },
+	} {
+		for i := len(a.items) - 1; i >= 0; i-- {
+			if it := a.items[i]; !it.done && it.kind == kind && same(it) {
+				return it, nil
+			}
+		}
+	}
+	return a.open(kind, id, index)
+}
+
+// say adds a piece to an item's text and emits it. A part of reasoning begins a paragraph.
+func (a *answer) say(it *item, piece string, part int) *model.Error {
+	if piece == "" {
+		return nil
+	}
+	for i := len(a.items) - 1; a.items[i] != it; i-- {
+		if later := a.items[i]; later.kind == it.kind && later.text.Len() > 0 {
+			return wire.Malformed("the pieces of two texts of the answer are mixed")
+		}
+	}
+	reasoning := it.kind == model.ReasoningItem
+	if reasoning && it.text.Len() > 0 && part != it.part {
+		piece = paragraph + piece
+	}
+	it.part = part
+	if err := a.count(len(piece)); err != nil {
+		return err
+	}
+	it.text.WriteString(piece)
+	a.emit(model.Delta{Text: piece, Reasoning: reasoning})
+	return nil
+}
+
+func (a *answer) count(bytes int) *model.Error {
+	a.received += max(0, bytes)
+	if a.received > wire.MaxAnswerBytes {
+		return wire.Malformed(wire.ErrAnswerTooLong.Error())
+	}
+	return nil
+}
+
+// argue adds a piece of a call's arguments, or with whole all of them, which count for more than the pieces.
+func (a *answer) argue(it *item, piece string, whole bool) *model.Error {
+	was := len(it.arguments)
+	switch {
+	case !whole:
+		it.arguments = append(it.arguments, piece...)
+	case piece != "":
+		it.arguments = []byte(piece)
+	}
+	return a.count(len(it.arguments) - was)
+}
+
+// finish adds what the whole item has beyond its pieces.
+func (a *answer) finish(it *item, whole outputItem, raw json.RawMessage) *model.Error {
+	it.done = true
+	switch it.kind {
+	case model.AssistantItem:
+		if whole.Phase != "" {
+			it.private, _ = json.Marshal(phase{Phase: whole.Phase}) // a string cannot fail
+		}
+	case model.ReasoningItem:
+		if data := reasoningData(raw); data != nil {
+			it.private = data
+		}
+	case model.ToolCallItem:
+		if it.name == "" {
+			if err := a.count(len(whole.Name)); err != nil {
+				return err
+			}
+			it.name = whole.Name
+		}
+		if whole.CallID != "" {
+			it.callID = whole.CallID
+		}
+		it.cut = it.cut || whole.Status == "incomplete"
+		return a.argue(it, whole.Arguments, true)
+	default:
+		return nil
+	}
+	if rest, more := strings.CutPrefix(whole.text(), it.text.String()); more {
+		return a.say(it, rest, it.part)
+	}
+	return nil // what was emitted counts
+}
+
+// itemAdded takes the event that an item begins with.
+func (a *answer) itemAdded(e *event) *model.Error {
+	begun, err := decodeItem(e.Item)
+	if err != nil {
+		return err
+	}
+	it, err := a.open(begun.kind(), begun.ID, e.OutputIndex)
+	if err != nil {
+		return err
+	}
+	it.callID, it.name = begun.CallID, begun.Name
+	return a.count(len(begun.Name))
+}
+
+// itemDone takes the event that an item ends with. One that has ended already does not come twice.
+func (a *answer) itemDone(e *event) *model.Error {
+	whole, err := decodeItem(e.Item)
+	if err != nil {
+		return err
+	}
+	for _, it := range a.items {
+		if it.done && it.kind == whole.kind() && it.index == e.OutputIndex && it.id == whole.ID && it.callID == whole.CallID {
+			return nil
+		}
+	}
+	it, err := a.under(whole.kind(), whole.ID, e.OutputIndex)
+	if err != nil {
+		return err
+	}
+	return a.finish(it, whole, e.Item)
+}
+
+// settle takes the answer's items as the last event has them: what did not come before is added in its place, what
+// has come whole stays.
+func (a *answer) settle(output []json.RawMessage) *model.Error {
+	came := slices.Clone(a.items)
+	for i, raw := range output {
+		whole, err := decodeItem(raw)
+		if err != nil {
+			return err
+		}
+		it := known(came, whole, i)
+		if it == nil {
+			if it, err = a.open(whole.kind(), whole.ID, i); err != nil {
+				return err
+			}
+			last := len(a.items) - 1
+			a.items = slices.Insert(a.items[:last], min(i, last), it)
+		} else {
+			came[slices.Index(came, it)] = nil
+		}
+		if it.done {
+			if it.kind == model.ReasoningItem && it.private == nil {
+				it.private = reasoningData(raw)
+			}
+			continue
+		}
+		if err := a.finish(it, whole, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// known finds an item again: by its ID, a call by its own, and else by its place or by what it is, since some
+// servers give other IDs at the end. A call that is like one that came is that one: what is joined wrongly is
+// missed, what is split wrongly would run twice. came has nil for what has been found.
+func known(came []*item, whole outputItem, place int) *item {
+	kind := whole.kind()
+	for _, same := range []func(i int, it *item) bool{
+		func(_ int, it *item) bool { return whole.ID != "" && it.id == whole.ID },
+		func(_ int, it *item) bool { return whole.CallID != "" && it.callID == whole.CallID },
+		func(i int, it *item) bool { return i == place },
+		func(_ int, it *item) bool {
+			return kind != model.ToolCallItem || it.name == whole.Name && string(it.arguments) == whole.Arguments
+		},
+	} {
+		for i, it := range came {
+			if it != nil && it.kind == kind && same(i, it) {
+				return it
+			}
+		}
+	}
+	return nil
+}
+
+// stopReason goes by what the answer holds, see the package's text. status is "incomplete" or something else.
+func (a *answer) stopReason(status, reason string) model.StopReason {
+	cut := status == "incomplete"
+	for _, it := range a.items {
+		cut = cut || it.cut
+	}
+	switch {
+	case cut && reason == "content_filter":
+		return model.StopFiltered
+	case cut:
+		return model.StopOutputLimit
+	case a.calls > 0:
+		return model.StopToolCalls
+	}
+	return model.StopEnd
+}
+
+// response is the answer as a whole. sent is the size of the request, for an estimate where the server did not count.
+func (a *answer) response(provider, name string, sent int) model.Response {
+	resp := model.Response{Stop: a.stop, Usage: a.usage}
+	for i, it := range a.items {
+		out := model.ResponseItem{Kind: it.kind, Text: it.text.String()}
+		if it.private != nil && (it.kind != model.ReasoningItem || a.ledOn(i)) {
+			out.Private = &model.Private{Provider: provider, Model: name, Data: it.private}
+		}
+		switch it.kind {
+		case model.ToolCallItem:
+			out.ProviderCallID, out.Name, out.Arguments = it.callID, it.name, string(it.arguments)
+		case model.ReasoningItem:
+			if out.Text == "" && out.Private == nil {
+				continue
+			}
+		case model.AssistantItem:
+			if out.Text == "" {
+				continue
+			}
+		default:
+			continue
+		}
+		resp.Items = append(resp.Items, out)
+	}
+	if !a.counted {
+		resp.Usage = a.estimate(sent)
+	}
+	return resp
+}
+
+// ledOn reports whether the reasoning at i has led to text or a call. What led to anything else cannot go back: the API
+// refuses reasoning without the item that followed it.
+func (a *answer) ledOn(i int) bool {
+	for _, it := range a.items[i+1:] {
+		if it.kind != model.ReasoningItem {
+			return it.kind == model.ToolCallItem || it.kind == model.AssistantItem && it.text.Len() > 0
+		}
+	}
+	return false
+}
+
+// estimate counts four bytes a token, so that a budget holds at a server that does not count.
+func (a *answer) estimate(sent int) api.Usage {
+	tokens := func(bytes int) int64 { return int64(bytes+3) / 4 }
+	thought := 0
+	for _, it := range a.items {
+		if it.kind == model.ReasoningItem {
+			thought += it.text.Len()
+		}
+	}
+	return api.Usage{InputTokens: tokens(sent), OutputTokens: tokens(a.received), ReasoningTokens: tokens(thought), Estimated: true}
+}

@@ -1,0 +1,143 @@
+package openai
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/openworkerai/openworker/model"
+)
+
+// appendItems appends each item with a comma after it. items begin and end where answers do.
+func (p *Provider) appendItems(b []byte, name string, items []model.Item) []byte {
+	for i := range items {
+		switch item := &items[i]; item.Kind {
+		case model.UserItem:
+			b = appendParam(b, userParam(item))
+		case model.AssistantItem:
+			b = appendParam(b, p.assistantParam(name, item))
+		case model.ToolCallItem:
+			b = appendParam(b, responses.ResponseInputItemParamOfFunctionCall(string(item.Arguments), item.CallID, item.Name))
+		case model.ToolResultItem: // a failure is told by its text: the API has no flag
+			result := responses.ResponseInputItemParamOfFunctionCallOutput(item.Output)
+			result.OfFunctionCallOutput.CallID = param.NewOpt(item.CallID)
+			b = appendParam(b, result)
+		case model.ReasoningItem:
+			if data := p.private(name, item); isReasoning(data) && leadsOn(items[i+1:]) {
+				b = append(append(b, data...), ',')
+			}
+		}
+	}
+	return b
+}
+
+func appendParam(b []byte, item responses.ResponseInputItemUnionParam) []byte {
+	data, _ := item.MarshalJSON() // it holds strings, which cannot fail
+	return append(append(b, data...), ',')
+}
+
+func trimComma(b []byte) []byte {
+	if b[len(b)-1] == ',' {
+		return b[:len(b)-1]
+	}
+	return b
+}
+
+// leadsOn reports whether reasoning before items has led to something: to text or a call of the same answer.
+func leadsOn(items []model.Item) bool {
+	for i := range items {
+		switch items[i].Kind {
+		case model.AssistantItem, model.ToolCallItem:
+			return true
+		case model.ReasoningItem:
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// private is the item's data if this provider gave it for this model (C08).
+func (p *Provider) private(name string, item *model.Item) json.RawMessage {
+	if own := item.Private; own != nil && own.Provider == p.config.Name && own.Model == name {
+		return own.Data
+	}
+	return nil
+}
+
+func isReasoning(data json.RawMessage) bool {
+	var item struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(data, &item) == nil && item.Type == typeReasoning
+}
+
+// reasoningData is what is kept of a reasoning item: all of it that the API takes back, which refuses the status.
+// An item that holds neither sealed nor open reasoning could only be looked up, and nothing is stored: nil.
+func reasoningData(raw json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return nil
+	}
+	maps.DeleteFunc(fields, func(name string, value json.RawMessage) bool { return name == "status" || string(value) == "null" })
+	if sealed, open := string(fields["encrypted_content"]), string(fields["content"]); (sealed == "" || sealed == `""`) && (open == "" || open == "[]") {
+		return nil
+	}
+	if fields["summary"] == nil {
+		fields["summary"] = json.RawMessage(`[]`)
+	}
+	data, _ := json.Marshal(fields) // values that were decoded encode again
+	return data
+}
+
+// phase is what is kept of a message: whether the model meant it as a comment or as its answer. Models from gpt-5.3-codex
+// on work worse without.
+type phase struct {
+	Phase string `json:"phase"`
+}
+
+func (p *Provider) assistantParam(name string, item *model.Item) responses.ResponseInputItemUnionParam {
+	message := responses.ResponseInputItemParamOfMessage(item.Text, responses.EasyInputMessageRoleAssistant)
+	message.OfMessage.Type = responses.EasyInputMessageTypeMessage
+	var kept phase
+	if data := p.private(name, item); data != nil && json.Unmarshal(data, &kept) == nil {
+		message.OfMessage.Phase = responses.EasyInputMessagePhase(kept.Phase)
+	}
+	return message
+}
+
+func userParam(item *model.Item) responses.ResponseInputItemUnionParam {
+	var message responses.ResponseInputItemUnionParam
+	if len(item.Parts) == 0 {
+		message = responses.ResponseInputItemParamOfMessage(item.Text, responses.EasyInputMessageRoleUser)
+	} else {
+		content := make(responses.ResponseInputMessageContentListParam, len(item.Parts))
+		for i := range item.Parts {
+			content[i] = partParam(&item.Parts[i])
+		}
+		message = responses.ResponseInputItemParamOfMessage(content, responses.EasyInputMessageRoleUser)
+	}
+	message.OfMessage.Type = responses.EasyInputMessageTypeMessage
+	return message
+}
+
+func partParam(part *model.Part) responses.ResponseInputContentUnionParam {
+	switch {
+	case part.IsImage():
+		image := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetailAuto)
+		image.OfInputImage.ImageURL = param.NewOpt(dataURL(part))
+		return image
+	case part.IsPDF():
+		return responses.ResponseInputContentUnionParam{OfInputFile: &responses.ResponseInputFileParam{
+			Filename: param.NewOpt(part.Name), FileData: param.NewOpt(dataURL(part)),
+		}}
+	}
+	return responses.ResponseInputContentParamOfInputText(part.NamedText())
+}
+
+func dataURL(part *model.Part) string {
+	return "data:" + part.MediaType + ";base64," + base64.StdEncoding.EncodeToString(part.Data)
+}
