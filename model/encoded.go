@@ -15,8 +15,8 @@ type Encoded struct {
 
 // Append appends the encoding of items to dst. form names everything else that the encoding depends on, such
 // as the provider and the model. encode appends the encoding of some items to dst; it is called with those
-// from the end of what is kept, which is always a place where a request ended, and its result must not depend
-// on the items before.
+// from the end of what is kept, which is always a place where a request ended, and with that as its dst, whose
+// end it may change to go on from there. Otherwise its result must not depend on the items before.
 func (e *Encoded) Append(dst []byte, form string, items []Item, encode func(dst []byte, items []Item) []byte) []byte {
 	if e == nil {
 		return encode(dst, items)

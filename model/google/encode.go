@@ -1,0 +1,99 @@
+package google
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"google.golang.org/genai"
+
+	"github.com/openworkerai/openworker/model"
+)
+
+// head is a request without its contents.
+type head struct {
+	SystemInstruction *genai.Content         `json:"systemInstruction,omitempty"`
+	Tools             []*genai.Tool          `json:"tools,omitempty"`
+	ToolConfig        *genai.ToolConfig      `json:"toolConfig,omitempty"`
+	SafetySettings    []*genai.SafetySetting `json:"safetySettings,omitempty"`
+	GenerationConfig  *generation            `json:"generationConfig,omitempty"`
+}
+
+type generation struct {
+	MaxOutputTokens int                   `json:"maxOutputTokens,omitempty"`
+	ThinkingConfig  *genai.ThinkingConfig `json:"thinkingConfig,omitempty"`
+}
+
+// encode makes the body of a request. The contents are kept from call to call in req.Encoded.
+func (p *Provider) encode(req model.Request) ([]byte, error) {
+	writer := contentWriter{provider: p.config.Name, model: req.Model, signs: signs(req.Model)}
+	contents := req.Encoded.Append(nil, p.config.Name+"/"+req.Model, req.Items, writer.append)
+	rest, err := marshal(p.head(req))
+	if err != nil {
+		return nil, err
+	}
+	body := make([]byte, 0, len(contents)+len(rest)+len(`{"contents":[],`))
+	body = append(body, `{"contents":[`...)
+	body = append(body, bytes.TrimSuffix(contents, []byte(","))...)
+	body = append(body, ']')
+	if len(rest) > len(`{}`) {
+		body = append(body, ',')
+	}
+	return append(body, rest[1:]...), nil
+}
+
+func (p *Provider) head(req model.Request) head {
+	h := head{SafetySettings: p.config.Safety}
+	if req.Instructions != "" {
+		h.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: req.Instructions}}}
+	}
+	if len(req.Tools) > 0 {
+		h.Tools = []*genai.Tool{{FunctionDeclarations: declarations(req.Tools)}}
+		if req.NoTools {
+			h.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{Mode: genai.FunctionCallingConfigModeNone}}
+		}
+	}
+	if req.MaxOutputTokens > 0 || p.config.Thinking != nil {
+		h.GenerationConfig = &generation{MaxOutputTokens: req.MaxOutputTokens, ThinkingConfig: p.config.Thinking}
+	}
+	return h
+}
+
+func declarations(tools []model.Tool) []*genai.FunctionDeclaration {
+	all := make([]*genai.FunctionDeclaration, len(tools))
+	for i, tool := range tools {
+		all[i] = &genai.FunctionDeclaration{Name: sentName(tool.Name), Description: tool.Description}
+		if len(tool.InputSchema) > 0 {
+			all[i].ParametersJsonSchema = tool.InputSchema
+		}
+	}
+	return all
+}
+
+// sentName is a tool's name as Gemini takes it: with a letter or an underscore first.
+func sentName(name string) string {
+	if c := name[:min(1, len(name))]; c == "-" || c >= "0" && c <= "9" {
+		return "_" + name
+	}
+	return name
+}
+
+// ownName is the name of the tool that was sent under name. A name that was not sent is as it came.
+func ownName(name string, tools []model.Tool) string {
+	for _, tool := range tools {
+		if sentName(tool.Name) == name {
+			return tool.Name
+		}
+	}
+	return name
+}
+
+// marshal encodes without escapes for HTML, so that what goes over the wire is what was said.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
