@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// maxPart is the size of an image or document beyond which Anthropic refuses it, and here all do.
-const maxPart = 5 << 20
-
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // newPart decodes the base64 data of a part.
@@ -23,8 +20,6 @@ func newPart(mediaType, name, data string, allowed ...string) (Part, error) {
 		return Part{}, fmt.Errorf("the data of the %s is not base64: %w", mediaType, err)
 	case len(decoded) == 0:
 		return Part{}, fmt.Errorf("the data of the %s is empty", mediaType)
-	case len(decoded) > maxPart:
-		return Part{}, fmt.Errorf("the %s has %d bytes, the maximum is %d", mediaType, len(decoded), maxPart)
 	}
 	return Part{MediaType: mediaType, Name: name, Data: decoded}, nil
 }

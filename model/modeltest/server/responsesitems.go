@@ -112,10 +112,11 @@ func (in *responsesInput) addMessage(item responsesItem) error {
 	if err := item.only("message"); err != nil {
 		return err
 	}
-	message := Message{Role: item.Role}
-	if item.Role == "developer" {
-		message.Role = "system"
+	role, known := map[string]string{"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}[item.Role]
+	if !known {
+		return fmt.Errorf("unknown role %q", item.Role)
 	}
+	message := Message{Role: role}
 	types := []string{"input_text", "input_image", "input_file"}
 	if item.Role == "assistant" {
 		in.reasoning = ""

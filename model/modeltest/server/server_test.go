@@ -1,76 +1,17 @@
 package modeltestserver_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/openworkerai/openworker/model/modeltest/server"
 )
-
-const hi = `{"role":"user","content":"hi"}`
-
-func asks(id string) string {
-	return `{"role":"assistant","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{}"}}]}`
-}
-
-func tells(id string) string { return `{"role":"tool","tool_call_id":"` + id + `","content":"ok"}` }
-
-func body(messages ...string) string {
-	return `{"model":"m","stream":true,"messages":[` + strings.Join(messages, ",") + `]}`
-}
-
-func TestDecodeRefusesWhatRealServersRefuse(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct{ body, want string }{
-		"no JSON":                         {`{`, "not a request"},
-		"an unknown field":                {`{"model":"m","messages":[` + hi + `],"foo":1}`, "foo"},
-		"something after it":              {body(hi) + body(hi), "follows"},
-		"no model":                        {`{"messages":[` + hi + `]}`, "no model"},
-		"no messages":                     {body(), "no messages"},
-		"options of a stream without one": {`{"model":"m","stream_options":{"include_usage":true},"messages":[` + hi + `]}`, "stream_options"},
-		"an output limit of nothing":      {`{"model":"m","max_tokens":0,"messages":[` + hi + `]}`, "output limit"},
-		"two output limits":               {`{"model":"m","max_tokens":5,"max_completion_tokens":5,"messages":[` + hi + `]}`, "output limit"},
-		"a tool choice without tools":     {`{"model":"m","tool_choice":"none","messages":[` + hi + `]}`, "tool_choice"},
-		"a tool without a schema":         {`{"model":"m","tools":[{"type":"function","function":{"name":"f"}}],"messages":[` + hi + `]}`, "parameters"},
-		"a tool with a dot in its name":   {`{"model":"m","tools":[{"type":"function","function":{"name":"a.b","parameters":{}}}],"messages":[` + hi + `]}`, "bad name"},
-		"an unknown role":                 {body(hi, `{"role":"notice","content":"x"}`), "unknown role"},
-		"the assistant first":             {body(`{"role":"assistant","content":"x"}`, hi), "speaks first"},
-		"the system in the middle":        {body(hi, `{"role":"system","content":"x"}`, hi), "not at the start"},
-		"the assistant last":              {body(hi, `{"role":"assistant","content":"x"}`), "nothing is left"},
-		"empty user content":              {body(`{"role":"user","content":""}`), "empty"},
-		"an empty answer":                 {body(hi, `{"role":"assistant","content":""}`, hi), "neither"},
-		"C01 a call without a result":     {body(hi, asks("c1")), "before call c1"},
-		"C03 a hole in the middle":        {body(hi, asks("c1"), hi), "must stand"},
-		"C06 a result without a call":     {body(hi, tells("c1")), "due are"},
-		"C07 a result twice":              {body(hi, asks("c1"), tells("c1"), tells("c1")), "due are"},
-		"C05 a call ID twice":             {body(hi, asks("c1"), tells("c1"), asks("c1"), tells("c1")), "was there before"},
-		"an empty call ID":                {body(hi, asks(""), tells("")), "empty"},
-		"C40 arguments that are cut":      {body(hi, strings.Replace(asks("c1"), `"{}"`, `"{"`, 1), tells("c1")), "not a JSON object"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := modeltestserver.DecodeChat([]byte(test.body))
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %q", err, test.want)
-			}
-		})
-	}
-}
-
-func TestDecodeTakesAWellFormedConversation(t *testing.T) {
-	t.Parallel()
-	req, err := modeltestserver.DecodeChat([]byte(body(`{"role":"system","content":"s"}`, hi, asks("c1"), tells("c1"), `{"role":"assistant","content":"x"}`, `{"role":"user","content":"more"}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if req.LastUser() != "more" || req.LastRole != "user" || len(req.Messages) != 6 || req.Messages[2].Calls[0].ID != "c1" {
-		t.Errorf("got %+v", req)
-	}
-}
 
 func start(t *testing.T, config modeltestserver.Config) *modeltestserver.Server {
 	t.Helper()
@@ -84,18 +25,48 @@ func start(t *testing.T, config modeltestserver.Config) *modeltestserver.Server 
 
 func post(t *testing.T, s *modeltestserver.Server, body, credential string) (int, string, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/chat/completions", strings.NewReader(body))
+	status, _, got, err := send(t, s, modeltestserver.Chat, body, credential)
+	return status, got, err
+}
+
+// send posts a body as a protocol's client does.
+func send(t *testing.T, s *modeltestserver.Server, protocol modeltestserver.Protocol, body, credential string) (int, http.Header, string, error) {
+	t.Helper()
+	path := map[modeltestserver.Protocol]string{
+		modeltestserver.Chat: "/chat/completions", modeltestserver.Responses: "/responses", modeltestserver.Messages: "/v1/messages",
+		modeltestserver.Gemini: "/v1beta/models/m:streamGenerateContent?alt=sse",
+	}[protocol]
+	return do(t, http.MethodPost, s.Base(protocol)+path, body, headers(protocol, credential))
+}
+
+func headers(protocol modeltestserver.Protocol, credential string) http.Header {
+	header := http.Header{}
+	switch protocol {
+	case modeltestserver.Messages:
+		header.Set("x-api-key", credential)
+		header.Set("anthropic-version", "2026-10-21")
+	case modeltestserver.Gemini:
+		header.Set("x-goog-api-key", credential)
+	default:
+		header.Set("Authorization", "Bearer "+credential)
+	}
+	return header
+}
+
+func do(t *testing.T, method, url, body string, header http.Header) (int, http.Header, string, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+credential)
+	req.Header = header
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(data), err
+	return resp.StatusCode, resp.Header, string(data), err
 }
 
 func TestTheServerRemembersWhatItRefuses(t *testing.T) {
@@ -115,55 +86,307 @@ func TestTheServerRemembersWhatItRefuses(t *testing.T) {
 	}
 }
 
-func TestAReplyWithoutAStreamIsOneJSONBody(t *testing.T) {
-	t.Parallel()
-	s := start(t, modeltestserver.Config{Handler: func(modeltestserver.Request) modeltestserver.Reply {
-		return modeltestserver.Reply{Text: "a", Calls: []modeltestserver.Call{{ID: "x", Name: "f", Arguments: "{}"}}}
-	}})
-	_, got, _ := post(t, s, strings.Replace(body(hi), `"stream":true,`, "", 1), "")
-	var whole struct {
-		Choices []struct {
-			FinishReason string `json:"finish_reason"`
-		}
+// ask is a body that each protocol accepts, and its answer to a call.
+var (
+	ask = map[modeltestserver.Protocol]string{
+		modeltestserver.Chat: body(hi), modeltestserver.Responses: resp(respHi), modeltestserver.Messages: msg(msgHi), modeltestserver.Gemini: gem(gemHi),
 	}
-	if err := json.Unmarshal([]byte(got), &whole); err != nil || len(whole.Choices) != 1 || whole.Choices[0].FinishReason != "tool_calls" {
-		t.Errorf("got %s (%v)", got, err)
+	told = map[modeltestserver.Protocol]string{
+		modeltestserver.Chat:      body(hi, asks("c1"), tells("c1")),
+		modeltestserver.Responses: resp(respHi, respCall("c1"), respOutput("c1")),
+		modeltestserver.Messages:  msg(msgHi, msgUse("c1"), user(msgResult("c1"))),
+		modeltestserver.Gemini:    gem(gemHi, gemModel(gemCall("f")), gemUser(gemResult("f"))),
+	}
+)
+
+// inEach runs a test for each protocol.
+func inEach(t *testing.T, test func(*testing.T, modeltestserver.Protocol)) {
+	for _, protocol := range modeltestserver.Protocols() {
+		t.Run(string(protocol), func(t *testing.T) {
+			t.Parallel()
+			test(t, protocol)
+		})
 	}
 }
 
-func TestACutReplyDoesNotLookComplete(t *testing.T) {
+func TestAScriptSeesOneRequestInEveryProtocol(t *testing.T) {
 	t.Parallel()
-	for name, reply := range map[string]modeltestserver.Reply{
-		"cut":            {Text: "half", Cut: true},
-		"waiting failed": {Text: "half", Wait: func(context.Context) error { return io.ErrClosedPipe }},
+	inEach(t, func(t *testing.T, protocol modeltestserver.Protocol) {
+		s := start(t, modeltestserver.Config{Credential: "key"})
+		for _, body := range []string{ask[protocol], told[protocol]} {
+			if status, _, got, err := send(t, s, protocol, body, "key"); status != 200 || err != nil || !strings.Contains(got, "ok") {
+				t.Fatalf("got %d %s (%v)", status, got, err)
+			}
+		}
+		requests := s.Requests()
+		if len(requests) != 2 || len(s.Refusals()) != 0 {
+			t.Fatalf("got %d requests, refusals %q", len(requests), s.Refusals())
+		}
+		for i, role := range []string{"user", "tool"} {
+			if r := requests[i]; r.Protocol != protocol || r.Number != i+1 || r.Model != "m" || !r.Stream || r.LastRole != role || r.LastUser() != "hi" {
+				t.Errorf("got %+v", r)
+			}
+		}
+	})
+}
+
+func TestAWrongCredentialIsAnsweredInTheProtocolsOwnWay(t *testing.T) {
+	t.Parallel()
+	want := map[modeltestserver.Protocol]string{
+		modeltestserver.Chat: "401 invalid_api_key", modeltestserver.Responses: "401 invalid_api_key",
+		modeltestserver.Messages: "401 authentication_error", modeltestserver.Gemini: "400 API_KEY_INVALID",
+	}
+	inEach(t, func(t *testing.T, protocol modeltestserver.Protocol) {
+		s := start(t, modeltestserver.Config{Credential: "key"})
+		status, _, got, _ := send(t, s, protocol, ask[protocol], "other")
+		code, word, _ := strings.Cut(want[protocol], " ")
+		if strconv.Itoa(status) != code || !strings.Contains(got, word) || s.Calls() != 1 || len(s.Refusals()) != 0 {
+			t.Errorf("got %d %s, %d calls, refusals %q", status, got, s.Calls(), s.Refusals())
+		}
+		if status, _, got, _ := do(t, http.MethodGet, modelsURL(s, protocol), "", headers(protocol, "other")); strconv.Itoa(status) != code || !strings.Contains(got, word) {
+			t.Errorf("the models: got %d %s", status, got)
+		}
+		if status, _, _, _ := send(t, s, protocol, ask[protocol], ""); status == 200 {
+			t.Error("no credential was accepted")
+		}
+	})
+}
+
+func modelsURL(s *modeltestserver.Server, protocol modeltestserver.Protocol) string {
+	return s.Base(protocol) + map[modeltestserver.Protocol]string{
+		modeltestserver.Chat: "/models", modeltestserver.Responses: "/models", modeltestserver.Messages: "/v1/models", modeltestserver.Gemini: "/v1beta/models",
+	}[protocol]
+}
+
+func TestModelsAreListedAsEachClientWantsThem(t *testing.T) {
+	t.Parallel()
+	openAI := `{"data":[{"created":1767225600,"id":"a","object":"model","owned_by":"modeltest"},{"created":1767225600,"id":"b","object":"model","owned_by":"modeltest"}],"object":"list"}`
+	want := map[modeltestserver.Protocol]string{
+		modeltestserver.Chat: openAI, modeltestserver.Responses: openAI,
+		modeltestserver.Messages: `{"data":[{"created_at":"2026-01-01T00:00:00Z","display_name":"a","id":"a","type":"model"},` +
+			`{"created_at":"2026-01-01T00:00:00Z","display_name":"b","id":"b","type":"model"}],"first_id":"a","has_more":false,"last_id":"b"}`,
+		modeltestserver.Gemini: `{"models":[` +
+			`{"displayName":"a","inputTokenLimit":1048576,"name":"models/a","outputTokenLimit":65536,"supportedGenerationMethods":["generateContent","countTokens"]},` +
+			`{"displayName":"b","inputTokenLimit":1048576,"name":"models/b","outputTokenLimit":65536,"supportedGenerationMethods":["generateContent","countTokens"]}]}`,
+	}
+	inEach(t, func(t *testing.T, protocol modeltestserver.Protocol) {
+		s := start(t, modeltestserver.Config{Credential: "key", Models: []string{"a", "b"}})
+		get := func(path string) (int, string) {
+			status, _, got, _ := do(t, http.MethodGet, modelsURL(s, protocol)+path, "", headers(protocol, "key"))
+			return status, strings.TrimSpace(got)
+		}
+		if status, got := get(""); status != 200 || got != want[protocol] {
+			t.Errorf("got %d %s", status, got)
+		}
+		if status, got := get("/a"); status != 200 || !strings.Contains(got, `a"`) {
+			t.Errorf("one model: got %d %s", status, got)
+		}
+		if status, got := get("/c"); status != 404 {
+			t.Errorf("no model: got %d %s", status, got)
+		}
+		if s.Calls() != 0 {
+			t.Errorf("%d requests for models were counted as calls", s.Calls())
+		}
+	})
+}
+
+func TestAModelThatIsNotServedIsNotFound(t *testing.T) {
+	t.Parallel()
+	want := map[modeltestserver.Protocol]string{
+		modeltestserver.Chat: "model_not_found", modeltestserver.Responses: "model_not_found",
+		modeltestserver.Messages: "not_found_error", modeltestserver.Gemini: "NOT_FOUND",
+	}
+	inEach(t, func(t *testing.T, protocol modeltestserver.Protocol) {
+		s := start(t, modeltestserver.Config{Models: []string{"other"}})
+		status, _, got, _ := send(t, s, protocol, ask[protocol], "")
+		if status != 404 || !strings.Contains(got, want[protocol]) || len(s.Requests())+len(s.Refusals()) != 0 || s.Calls() != 1 {
+			t.Errorf("got %d %s, %d requests, refusals %q", status, got, len(s.Requests()), s.Refusals())
+		}
+	})
+}
+
+func TestARefusalIsTheProtocolsError(t *testing.T) {
+	t.Parallel()
+	inEach(t, func(t *testing.T, protocol modeltestserver.Protocol) {
+		s := start(t, modeltestserver.Config{})
+		status, header, got, _ := send(t, s, protocol, `{"foo":1}`, "")
+		var e struct {
+			Error struct{ Message, Type, Status string }
+		}
+		if err := json.Unmarshal([]byte(got), &e); err != nil || status != 400 || header.Get("Content-Type") != "application/json" {
+			t.Fatalf("got %d %s (%v)", status, got, err)
+		}
+		if !strings.Contains(e.Error.Message, "foo") || e.Error.Type+e.Error.Status == "" || len(s.Refusals()) != 1 {
+			t.Errorf("got %s, refusals %q", got, s.Refusals())
+		}
+	})
+}
+
+func TestAnErrorHasTheProtocolsKindForItsStatus(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]map[modeltestserver.Protocol]string{
+		200: {modeltestserver.Chat: "server_error", modeltestserver.Responses: "server_error", modeltestserver.Messages: "api_error", modeltestserver.Gemini: "INTERNAL"},
+		413: {modeltestserver.Chat: "invalid_request_error", modeltestserver.Responses: "invalid_request_error", modeltestserver.Messages: "request_too_large", modeltestserver.Gemini: "INTERNAL"},
+		429: {modeltestserver.Chat: "rate_limit_error", modeltestserver.Responses: "rate_limit_error", modeltestserver.Messages: "rate_limit_error", modeltestserver.Gemini: "RESOURCE_EXHAUSTED"},
+		503: {modeltestserver.Chat: "server_error", modeltestserver.Responses: "server_error", modeltestserver.Messages: "api_error", modeltestserver.Gemini: "UNAVAILABLE"},
+		529: {modeltestserver.Chat: "server_error", modeltestserver.Responses: "server_error", modeltestserver.Messages: "overloaded_error", modeltestserver.Gemini: "INTERNAL"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, modeltestserver.Config{Handler: func(modeltestserver.Request) modeltestserver.Reply { return reply }})
-			if _, got, err := post(t, s, body(hi), ""); err == nil || !strings.Contains(got, "half") || strings.Contains(got, "[DONE]") {
-				t.Errorf("got %q and error %v, want half of it and an error", got, err)
+		inEach(t, func(t *testing.T, protocol modeltestserver.Protocol) {
+			s := start(t, modeltestserver.Config{Handler: func(modeltestserver.Request) reply {
+				return reply{Status: status, Error: modeltestserver.Error{Message: "no"}, Header: map[string]string{"Retry-After": "7"}}
+			}})
+			got, header, body, _ := send(t, s, protocol, ask[protocol], "")
+			if got != status || header.Get("Retry-After") != "7" || !strings.Contains(body, `"`+want[protocol]+`"`) {
+				t.Errorf("got %d %s", got, body)
 			}
 		})
 	}
 }
 
+func TestARawBodyIsSentAsItIs(t *testing.T) {
+	t.Parallel()
+	s := start(t, modeltestserver.Config{Handler: func(modeltestserver.Request) reply { return reply{Status: 502, Body: "<html>"} }})
+	if status, got, _ := post(t, s, body(hi), ""); status != 502 || got != "<html>" {
+		t.Errorf("got %d %s", status, got)
+	}
+}
+
+func TestMessagesWantsAVersion(t *testing.T) {
+	t.Parallel()
+	s := start(t, modeltestserver.Config{})
+	for version, want := range map[string]int{"": 400, "2024-01-01": 400, "2023-06-01": 200, "2026-10-21": 200} {
+		header := http.Header{}
+		if version != "" {
+			header.Set("anthropic-version", version)
+		}
+		if status, _, got, _ := do(t, http.MethodPost, s.Base(modeltestserver.Messages)+"/v1/messages", msg(msgHi), header); status != want {
+			t.Errorf("%q: got %d %s", version, status, got)
+		}
+	}
+}
+
+func TestGeminiStreamsEventsOnlyWhereAskedForThem(t *testing.T) {
+	t.Parallel()
+	s := start(t, modeltestserver.Config{})
+	for call, want := range map[string]string{
+		"m:streamGenerateContent": "alt=sse", "m:countTokens": "unknown method", "m:generateContent": `"finishReason":"STOP"`,
+		"m:streamGenerateContent?alt=sse": "data: ",
+	} {
+		_, _, got, _ := do(t, http.MethodPost, s.Base(modeltestserver.Gemini)+"/v1beta/models/"+call, gem(gemHi), http.Header{})
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: got %s", call, got)
+		}
+	}
+}
+
+func TestAReplyWithoutAStreamIsOneJSONBody(t *testing.T) {
+	t.Parallel()
+	want := map[modeltestserver.Protocol]string{
+		modeltestserver.Chat: "tool_calls", modeltestserver.Responses: "completed", modeltestserver.Messages: "tool_use",
+	}
+	for protocol, finish := range want {
+		t.Run(string(protocol), func(t *testing.T) {
+			t.Parallel()
+			s := start(t, modeltestserver.Config{Handler: func(modeltestserver.Request) reply {
+				return reply{Reasoning: "b", Text: "a", Calls: []call{{ID: "x", Name: "f", Arguments: "{}"}}}
+			}})
+			_, _, got, _ := send(t, s, protocol, strings.Replace(ask[protocol], `"stream":true,`, "", 1), "")
+			var whole struct {
+				Status     string
+				StopReason string `json:"stop_reason"`
+				Output     []object
+				Content    []object
+				Choices    []struct {
+					Message      object
+					FinishReason string `json:"finish_reason"`
+				}
+			}
+			if err := json.Unmarshal([]byte(got), &whole); err != nil {
+				t.Fatalf("got %s (%v)", got, err)
+			}
+			items, finished := len(whole.Output)+len(whole.Content), whole.Status+whole.StopReason
+			for _, choice := range whole.Choices {
+				items, finished = len(choice.Message)-1, choice.FinishReason
+			}
+			if items != 3 || finished != finish {
+				t.Errorf("got %d items and %q: %s", items, finished, got)
+			}
+		})
+	}
+}
+
+func TestACutReplyDoesNotLookComplete(t *testing.T) {
+	t.Parallel()
+	endMark := map[modeltestserver.Protocol]string{
+		modeltestserver.Chat: "[DONE]", modeltestserver.Responses: "response.completed", modeltestserver.Messages: "message_stop", modeltestserver.Gemini: "finishReason",
+	}
+	for name, r := range map[string]reply{
+		"cut":            {Text: "half", Cut: true},
+		"waiting failed": {Text: "half", Wait: func(context.Context) error { return io.ErrClosedPipe }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inEach(t, func(t *testing.T, protocol modeltestserver.Protocol) {
+				s := start(t, modeltestserver.Config{Handler: func(modeltestserver.Request) reply { return r }})
+				if _, _, got, err := send(t, s, protocol, ask[protocol], ""); err == nil || !strings.Contains(got, "half") || strings.Contains(got, endMark[protocol]) {
+					t.Errorf("got %q and error %v, want half of it and an error", got, err)
+				}
+			})
+		})
+	}
+}
+
+func TestASilentReplyStandsStillUntilTheClientGoes(t *testing.T) {
+	t.Parallel()
+	inEach(t, func(t *testing.T, protocol modeltestserver.Protocol) {
+		s := start(t, modeltestserver.Config{Handler: func(modeltestserver.Request) reply { return reply{Text: "half", Silent: true} }})
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		path := map[modeltestserver.Protocol]string{
+			modeltestserver.Chat: "/chat/completions", modeltestserver.Responses: "/responses", modeltestserver.Messages: "/v1/messages",
+			modeltestserver.Gemini: "/v1beta/models/m:streamGenerateContent?alt=sse",
+		}[protocol]
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Base(protocol)+path, strings.NewReader(ask[protocol]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = headers(protocol, "")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		lines := bufio.NewScanner(resp.Body)
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), "half") {
+				leave()
+			}
+		}
+		if ctx.Err() == nil || lines.Err() == nil {
+			t.Errorf("the stream ended with %v before the client left", lines.Err())
+		}
+	})
+}
+
 func TestTheFastServerLooksAtTheLastRoleOnly(t *testing.T) {
 	t.Parallel()
-	text := modeltestserver.Reply{Text: "after the tool"}.Prepared()
-	call := modeltestserver.Reply{Calls: []modeltestserver.Call{{ID: "x", Name: "f", Arguments: "{}"}}}.Prepared()
-	s := start(t, modeltestserver.Config{Fast: true, Handler: func(r modeltestserver.Request) modeltestserver.Reply {
-		if r.LastRole == "tool" {
-			return text
+	inEach(t, func(t *testing.T, protocol modeltestserver.Protocol) {
+		text := reply{Text: "after the tool"}.PreparedFor(protocol, "m")
+		calls := reply{Calls: []call{{ID: "x", Name: "f", Arguments: "{}"}}}.PreparedFor(protocol, "m")
+		s := start(t, modeltestserver.Config{Fast: true, Handler: func(r modeltestserver.Request) reply {
+			if r.LastRole == "tool" {
+				return text
+			}
+			return calls
+		}})
+		if _, _, got, _ := send(t, s, protocol, ask[protocol], ""); got != string(calls.Events) {
+			t.Errorf("after the user: got %s", got)
 		}
-		return call
-	}})
-	if _, got, _ := post(t, s, body(hi), ""); !strings.Contains(got, `"tool_calls"`) {
-		t.Errorf("after the user: got %s", got)
-	}
-	if _, got, _ := post(t, s, body(hi, asks("c1"), tells("c1")), ""); !strings.Contains(got, "after the tool") {
-		t.Errorf("after a tool: got %s", got)
-	}
-	if s.Calls() != 2 || len(s.Requests()) != 0 {
-		t.Errorf("counted %d calls, kept %d", s.Calls(), len(s.Requests()))
-	}
+		if _, _, got, _ := send(t, s, protocol, told[protocol], ""); got != string(text.Events) {
+			t.Errorf("after a tool: got %s", got)
+		}
+		if s.Calls() != 2 || len(s.Requests()) != 0 {
+			t.Errorf("counted %d calls, kept %d", s.Calls(), len(s.Requests()))
+		}
+	})
 }
