@@ -1,138 +1,166 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
-
-	modeltestserver "github.com/openworkerai/openworker/model/modeltest/server"
 )
 
+// plan is what a run was asked for.
+type plan struct {
+	sessions []int
+	rounds   int
+	length   time.Duration // of one measurement
+	warmUp   time.Duration // before each
+	turns    int           // of one session, then it is replaced
+	growth   []int         // turns of a long session that are measured
+	resumes  int           // cold starts after it
+	peers    []string      // names; empty is all but the optional ones
+	skip     []string
+	postgres bool
+	own      sizes
+	profile  string
+	dir, out string
+}
+
+// sizes are those of the measurements of OpenWorker alone.
+type sizes struct {
+	growth, reattach []int
+	idle, waiting    int
+}
+
 func main() {
-	serve := flag.Bool("serve", false, "be the model server (used by the benchmark itself)")
-	round := flag.Duration("round", 3*time.Second, "time for each case of the throughput table")
-	dir := flag.String("dir", "", "directory on the disk to measure; defaults to a temporary one")
-	out := flag.String("out", filepath.Join("bench", "results"), "directory for the JSON; empty for none")
-	quick := flag.Bool("quick", false, "short rounds and small sizes, to see that it works")
-	flag.Parse()
-	if *serve {
-		serveModel()
-		return
-	}
-	if err := run(*dir, *out, *round, *quick); err != nil {
+	if err := start(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir, out string, round time.Duration, quick bool) error {
-	ctx := context.Background()
-	if dir == "" {
-		var err error
-		if dir, err = os.MkdirTemp("", "openworker-bench-"); err != nil {
+// start runs one of the processes of a benchmark, or the driver of them all.
+func start(args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "model":
+			return serveModel()
+		case "openworker":
+			return serveOurs(args[1:])
+		case "loop":
+			return serveLoop(args[1:])
+		}
+	}
+	p, err := parse(args)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return run(ctx, p)
+}
+
+func parse(args []string) (plan, error) {
+	p := plan{own: sizes{growth: []int{1, 50, 200, 1000}, reattach: []int{10, 200, 1000}, idle: 10_000, waiting: 2_000},
+		growth: []int{1, 50, 200}, resumes: 3}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	sessions := flags.String("sessions", "1,8,64", "sessions at once")
+	flags.IntVar(&p.rounds, "rounds", 3, "rounds; medians are told")
+	flags.DurationVar(&p.length, "time", 5*time.Second, "time of one measurement")
+	flags.DurationVar(&p.warmUp, "warmup", 2*time.Second, "time before each that does not count")
+	flags.IntVar(&p.turns, "turns", 20, "turns of a session before a new one takes its place")
+	peers := flags.String("peers", "", "run these alone: "+strings.Join(names(), ", "))
+	skip := flags.String("skip", "", "run all but these")
+	flags.BoolVar(&p.postgres, "postgres", false, "also measure on PostgreSQL; it takes the server's programs on this machine")
+	own := flags.Bool("own", true, "also measure what only OpenWorker is measured for")
+	quick := flags.Bool("quick", false, "short and small, to see that it works: its figures mean nothing")
+	flags.StringVar(&p.profile, "profile", "", "write a CPU profile of OpenWorker at the most sessions to this file, and measure nothing else")
+	flags.StringVar(&p.dir, "dir", "", "directory on the disk to measure; defaults to a temporary one")
+	flags.StringVar(&p.out, "out", filepath.Join("bench", "results"), "directory for the JSON and the peers' programs")
+	if err := flags.Parse(args); err != nil {
+		return p, err
+	}
+	for s := range strings.SplitSeq(*sessions, ",") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return p, fmt.Errorf("-sessions %q: numbers from 1, with commas between them", *sessions)
+		}
+		p.sessions = append(p.sessions, n)
+	}
+	if *quick {
+		p.rounds, p.length, p.warmUp, p.growth, p.resumes = 1, 500*time.Millisecond, 200*time.Millisecond, []int{1, 20}, 1
+		p.own = sizes{growth: []int{1, 50}, reattach: []int{10, 50}, idle: 200, waiting: 50}
+	}
+	if !*own {
+		p.own = sizes{}
+	}
+	if p.rounds < 1 || p.turns < 1 || p.length <= 0 {
+		return p, errors.New("-rounds, -turns and -time are more than 0")
+	}
+	p.peers, p.skip = list(*peers), list(*skip)
+	for _, name := range append(slices.Clone(p.peers), p.skip...) {
+		if !slices.Contains(names(), name) {
+			return p, fmt.Errorf("there is no peer %q: there are %s", name, strings.Join(names(), ", "))
+		}
+	}
+	return p, nil
+}
+
+func list(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}
+
+func run(ctx context.Context, p plan) error {
+	if p.dir == "" {
+		dir, err := os.MkdirTemp("", "openworker-bench-")
+		if err != nil {
 			return err
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
+		p.dir = dir
 	}
-	url, stop, err := startModel()
+	model, err := startModel()
 	if err != nil {
 		return err
 	}
-	defer stop()
-	sizes := sizes{round: round, reattach: []int{10, 200, 1000}, idle: 10_000, waiting: 2_000, growth: []int{1, 50, 200, 1000}}
-	if quick {
-		sizes.round, sizes.reattach, sizes.idle, sizes.growth, sizes.waiting = 300*time.Millisecond, []int{10, 50}, 200, []int{1, 50}, 50
+	defer model.stop()
+	if p.profile != "" {
+		return profile(ctx, p, model)
 	}
-	report := &Report{Started: time.Now().UTC()}
-	for _, step := range []struct {
-		name string
-		do   func() error
-	}{
-		{"disk", func() error { return report.disk(dir) }},
-		{"throughput", func() error { return report.throughput(ctx, dir, url, sizes.round) }},
-		{"growth", func() error { return report.growth(ctx, dir, url, sizes.growth) }},
-		{"reattach", func() error { return report.reattach(ctx, dir, url, sizes.reattach) }},
-		{"start-up", func() error { return report.startUp(ctx, dir, url, sizes.idle) }},
-		{"waiting", func() error { return report.waiting(ctx, dir, url, sizes.waiting) }},
-	} {
-		fmt.Fprintf(os.Stderr, "bench: %s …\n", step.name)
-		if err := step.do(); err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
+	report := &Report{Started: time.Now().UTC(), Seconds: p.length.Seconds(), Rounds: p.rounds, SessionTurns: p.turns}
+	if err := report.disk(p.dir); err != nil {
+		return err
+	}
+	peers, close := prepare(ctx, p, report)
+	defer close()
+	steps := []func() error{
+		func() error { return report.compare(ctx, p, peers, model) },
+		func() error { return report.grow(ctx, p, peers, model) },
+	}
+	if p.own.idle > 0 {
+		steps = append(steps, func() error { return report.alone(ctx, p.dir, model.url(), p.own) })
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
 		}
 	}
+	report.judge()
 	report.print(os.Stdout)
-	if out == "" {
-		return nil
-	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
+	if err := report.save(p.out); err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return err
+	if len(report.NotRun) > 0 {
+		return fmt.Errorf("%d of the peers that were asked for did not run; -skip leaves them out", len(report.NotRun))
 	}
-	path := filepath.Join(out, "latest.json")
-	fmt.Fprintln(os.Stderr, "bench: figures are in", path)
-	return os.WriteFile(path, append(data, '\n'), 0o644)
-}
-
-type sizes struct {
-	round            time.Duration
-	reattach, growth []int
-	idle, waiting    int
-}
-
-// serveModel answers a user's message with a call and a result with text, without reading the history.
-func serveModel() {
-	call := modeltestserver.Reply{Calls: []modeltestserver.Call{{ID: "call_1", Name: "add", Arguments: `{"a":1,"b":2}`}}}.Prepared()
-	text := modeltestserver.Reply{Text: "The sum is three."}.Prepared()
-	s, err := modeltestserver.New(modeltestserver.Config{Fast: true, Handler: func(r modeltestserver.Request) modeltestserver.Reply {
-		if r.LastRole == "tool" {
-			return text
-		}
-		return call
-	}})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	fmt.Println(s.URL())
-	_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // until the parent goes away
-	_ = s.Close()
-}
-
-// startModel runs the server in a process of its own.
-func startModel() (url string, stop func(), err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", nil, err
-	}
-	cmd := exec.Command(self, "-serve")
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	outPipe, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	line, err := bufio.NewReader(outPipe).ReadString('\n')
-	if err != nil {
-		return "", nil, fmt.Errorf("the model server did not start: %w", err)
-	}
-	return strings.TrimSpace(line), func() {
-		_ = in.Close()
-		_ = cmd.Wait()
-	}, nil
+	return nil
 }

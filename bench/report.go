@@ -1,118 +1,160 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
-	"strconv"
 	"text/tabwriter"
 	"time"
 )
 
-// Report is what a run measured. Times are milliseconds, sizes bytes.
+// Report is what a run measured.
 type Report struct {
-	Started    time.Time  `json:"started"`
-	SyncMillis float64    `json:"syncMillis"`
-	Load       []Load     `json:"load"`
-	Growth     []Growth   `json:"growth"`
-	Reattach   []Reattach `json:"reattach"`
-	StartUp    StartUp    `json:"startUp"`
-	Waiting    Waiting    `json:"waiting"`
+	Started      time.Time  `json:"started"`
+	SyncMillis   float64    `json:"syncMillis"`
+	Seconds      float64    `json:"secondsEach"`
+	Rounds       int        `json:"rounds"`
+	SessionTurns int        `json:"turnsOfASession"`
+	Promises     []Promise  `json:"promises"`
+	NotRun       []NotRun   `json:"notRun,omitempty"`
+	Cells        []Cell     `json:"cells"`
+	Growth       []Growth   `json:"growth"`
+	Resumes      []Resume   `json:"resumes"`
+	Ageing       []Ageing   `json:"ageing,omitempty"`
+	Reattach     []Reattach `json:"reattach,omitempty"`
+	StartUp      StartUp    `json:"startUp"`
+	Waiting      Waiting    `json:"waiting"`
+	Live         Live       `json:"live"`
+	Targets      []Target   `json:"targets"`
 }
 
-// Waiting is about sessions that wait for a person.
-type Waiting struct {
-	Sessions     int     `json:"sessions"`
-	Bytes        int64   `json:"bytesPerSession"` // of the heap
-	IdleCPU      float64 `json:"idleCpuPercent"`  // of one core, while all of them wait
-	AnswerMillis float64 `json:"answerToToolStartMillis"`
+// Promise is what a system keeps, and what it does not.
+type Promise struct {
+	Name       string `json:"name"`
+	Durability string `json:"durability"`
 }
 
-// Load is one row of the throughput table.
-type Load struct {
-	Name      string  `json:"name"`
-	Sessions  int     `json:"sessions"`
-	Turns     int     `json:"turns"`
-	PerSecond float64 `json:"perSecond"`
-	OfFloor   float64 `json:"ofFloor,omitempty"`
-	P50       float64 `json:"p50Millis"`
-	P99       float64 `json:"p99Millis"`
-	CPU       float64 `json:"cpuMillisPerTurn"`
-	Appends   float64 `json:"appendsPerTurn,omitempty"`
-	Waits     float64 `json:"waitsPerTurn,omitempty"` // appends that no model call overlapped
-	Logical   float64 `json:"logicalBytesPerTurn,omitempty"`
-	Written   float64 `json:"writtenBytesPerTurn,omitempty"`
+// NotRun is a peer that was asked for and could not be prepared.
+type NotRun struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
 }
 
-// Growth is a turn of a session that has got long.
-type Growth struct {
-	Turn    int     `json:"turn"`
-	Millis  float64 `json:"millis"`
-	Floor   float64 `json:"floorMillis"` // the same turn over the same history without durability
-	CPU     float64 `json:"cpuMillis"`
-	Logical float64 `json:"logicalBytes"`
-	Written float64 `json:"writtenBytes"`
+// table prints rows of cells; the first row names them.
+type table struct{ w *tabwriter.Writer }
+
+func newTable(w io.Writer) table {
+	return table{tabwriter.NewWriter(w, 0, 4, 2, ' ', tabwriter.AlignRight)}
 }
 
-// Reattach is a cold start over a session.
-type Reattach struct {
-	Turns         int     `json:"turns"`
-	OpenMillis    float64 `json:"openMillis"`
-	StateMillis   float64 `json:"stateMillis"`
-	RequestMillis float64 `json:"requestMillis"`
-}
+func (t table) row(format string, args ...any) { _, _ = fmt.Fprintf(t.w, format+"\t\n", args...) }
 
-// StartUp is an Open over many idle sessions.
-type StartUp struct {
-	Idle   int     `json:"idleSessions"`
-	Millis float64 `json:"millis"`
+func (t table) end() {
+	_ = t.w.Flush()
+	t.row("")
+	_ = t.w.Flush()
 }
 
 func (r *Report) print(w io.Writer) {
-	_, _ = fmt.Fprintf(w, "\n%d cores, %s; one synchronous 4 KiB write: %.2f ms (median). Durability: WAL, synchronous=FULL.\n\n", runtime.NumCPU(), runtime.Version(), r.SyncMillis)
-	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', tabwriter.AlignRight)
-	row := func(format string, args ...any) { _, _ = fmt.Fprintf(table, format+"\n", args...) }
-	row("sessions\tsubject\tturns/s\tof floor\tp50 ms\tp99 ms\tCPU ms/turn\tappends\twaits\tstored B\twritten B\t")
-	for _, l := range r.Load {
-		if l.Name == "floor" {
-			row("%d\t%s\t%.0f\t\t%.2f\t%.2f\t%.2f\t\t\t\t\t", l.Sessions, l.Name, l.PerSecond, l.P50, l.P99, l.CPU)
-			continue
+	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
+	line("\n%d cores, %s; one synchronous 4 KiB write takes %.2f ms. Medians of %d rounds of %.3g s; a session has %d turns, then a new one takes its place.\n",
+		runtime.NumCPU(), runtime.Version(), r.SyncMillis, r.Rounds, r.Seconds, r.SessionTurns)
+	t := newTable(w)
+	t.row("sessions\tsystem\tturns/s\tspread\tours is\tp50 ms\tp99 ms\tCPU ms/turn\tdatabase CPU\tstored B\twritten B\tpeak MB")
+	for _, c := range r.Cells {
+		m := c.Median
+		t.row("%d\t%s\t%.0f\t%s\t%s\t%.2f\t%.2f\t%.2f\t%s\t%.0f\t%.0f\t%.0f", c.Sessions, c.Name, m.PerSecond, spread(c.Rounds), times(r.ratio(c.Sessions, c.Name)),
+			m.P50, m.P99, m.CPU, orDash(m.ServerCPU), m.Stored, m.Written, float64(m.Peak)/1e6)
+	}
+	t.end()
+	if len(r.Growth) > 0 {
+		t.row("turn of one session\tsystem\tms\tCPU ms\tstored B\twritten B")
+		for _, g := range r.Growth {
+			t.row("%d\t%s\t%.2f\t%.2f\t%.0f\t%.0f", g.Turn, g.Name, g.Millis, g.CPU, g.Stored, g.Written)
 		}
-		row("%d\t%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%.1f\t%.0f\t%.0f\t", l.Sessions, l.Name, l.PerSecond, l.OfFloor, l.P50, l.P99, l.CPU, l.Appends, l.Waits, l.Logical, l.Written)
+		t.end()
+		t.row("new process, to the end of its first turn\tafter turns\tms")
+		for _, c := range r.Resumes {
+			t.row("%s\t%d\t%.0f", c.Name, c.Turns, c.Millis)
+		}
+		t.end()
 	}
-	_ = table.Flush()
-	_, _ = fmt.Fprintln(w)
-	row("turn of one session\tms\tfloor ms\tCPU ms\tstored B\twritten B\t")
-	for _, g := range r.Growth {
-		row("%d\t%.2f\t%.2f\t%.2f\t%.0f\t%.0f\t", g.Turn, g.Millis, g.Floor, g.CPU, g.Logical, g.Written)
+	if len(r.Ageing) > 0 {
+		r.printAlone(w, t)
 	}
-	_ = table.Flush()
-	_, _ = fmt.Fprintln(w)
-	row("cold reattach, turns\topen ms\tstate ms\tto the next model request ms\t")
-	for _, a := range r.Reattach {
-		row("%d\t%.1f\t%.1f\t%.1f\t", a.Turns, a.OpenMillis, a.StateMillis, a.RequestMillis)
+	line("Targets:")
+	for _, target := range r.Targets {
+		line("  %-12s %s: %s, wanted %s", target.Verdict, target.What, target.Got, target.Want)
 	}
-	_ = table.Flush()
-	_, _ = fmt.Fprintf(w, "\nstart-up with %d idle sessions: %.1f ms\n", r.StartUp.Idle, r.StartUp.Millis)
-	_, _ = fmt.Fprintf(w, "%d waiting sessions: %d bytes of heap each, %.1f %% of a core together; from an answer to the start of its action: %.1f ms (median)\n",
-		r.Waiting.Sessions, r.Waiting.Bytes, r.Waiting.IdleCPU, r.Waiting.AnswerMillis)
+	line("\nWhat each keeps:")
+	for _, p := range r.Promises {
+		line("  %s: %s.", p.Name, p.Durability)
+	}
+	for _, n := range r.NotRun {
+		line("  not run: %s: %s", n.Name, n.Why)
+	}
 }
 
-// writtenBytes is what this process has sent to the disk, as the kernel counts it; 0 where it does not.
-func writtenBytes() int64 {
-	data, err := os.ReadFile("/proc/self/io")
-	if err != nil {
-		return 0
+func (r *Report) printAlone(w io.Writer, t table) {
+	t.row("openworker, turn of one session\tms\tnothing stored ms\tCPU ms\tappends\twaits\tevents B\twritten B")
+	for _, a := range r.Ageing {
+		t.row("%d\t%.2f\t%.2f\t%.2f\t%.1f\t%.1f\t%.0f\t%.0f", a.Turn, a.Millis, a.Loop, a.CPU, a.Appends, a.Waits, a.Logical, a.Written)
 	}
-	scan := bufio.NewScanner(bytes.NewReader(data))
-	for scan.Scan() {
-		if v, ok := bytes.CutPrefix(scan.Bytes(), []byte("write_bytes: ")); ok {
-			n, _ := strconv.ParseInt(string(v), 10, 64)
-			return n
+	t.end()
+	t.row("openworker, cold reattach, turns\topen ms\tstate ms\tto the next model request ms")
+	for _, a := range r.Reattach {
+		t.row("%d\t%.1f\t%.1f\t%.1f", a.Turns, a.OpenMillis, a.StateMillis, a.RequestMillis)
+	}
+	t.end()
+	_, _ = fmt.Fprintf(w, "start-up with %d idle sessions: %.1f ms\n", r.StartUp.Idle, r.StartUp.Millis)
+	_, _ = fmt.Fprintf(w, "%d waiting sessions: %d bytes of heap each, %.1f %% of a core together; from an answer to the start of its action: %.1f ms (median)\n",
+		r.Waiting.Sessions, r.Waiting.Bytes, r.Waiting.IdleCPU, r.Waiting.AnswerMillis)
+	_, _ = fmt.Fprintf(w, "live text, from the model to a subscriber in the process: p50 %.2f ms, p99 %.2f ms of %d pieces\n\n", r.Live.P50, r.Live.P99, r.Live.Pieces)
+}
+
+// spread is the slowest and the fastest round.
+func spread(rounds []Measure) string {
+	low, high := rounds[0].PerSecond, rounds[0].PerSecond
+	for _, m := range rounds {
+		low, high = min(low, m.PerSecond), max(high, m.PerSecond)
+	}
+	return fmt.Sprintf("%.0f–%.0f", low, high)
+}
+
+func times(ratio float64) string {
+	if ratio == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f ×", ratio)
+}
+
+func orDash(f float64) string {
+	if f == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f", f)
+}
+
+// save writes the report, under the time of the run and as the newest.
+func (r *Report) save(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{r.Started.Format("20060102-150405") + ".json", "latest.json"} {
+		if err := os.WriteFile(filepath.Join(dir, name), append(data, '\n'), 0o644); err != nil {
+			return err
 		}
 	}
-	return 0
+	say("the figures are in %s", filepath.Join(dir, "latest.json"))
+	return nil
 }

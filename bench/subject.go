@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -114,36 +113,10 @@ func (c *counted) Append(ctx context.Context, a store.Append) (store.Appended, e
 	return r, err
 }
 
-// floor is the loop without durability: the same client, the same server, nothing stored.
-func floorTurn(ctx context.Context, p model.Provider, history []model.Item, n int) ([]model.Item, error) {
-	tools := []model.Tool{{Name: "add", Description: "Adds two numbers.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}`)}}
-	history = append(history, model.Item{Kind: model.UserItem, Text: "What is one and two?"})
-	for range 8 {
-		resp, err := p.Stream(ctx, model.Request{Model: "bench-model", Instructions: "Answer briefly.", Items: history, Tools: tools, MaxOutputTokens: 8192}, func(model.Delta) {})
-		if err != nil {
-			return nil, err
-		}
-		called := false
-		for _, it := range resp.Items {
-			switch it.Kind {
-			case model.AssistantItem:
-				history = append(history, model.Item{Kind: model.AssistantItem, Text: it.Text})
-			case model.ToolCallItem:
-				called = true
-				var args addArgs
-				if err := json.Unmarshal([]byte(it.Arguments), &args); err != nil {
-					return nil, err
-				}
-				id := fmt.Sprintf("c%d", n)
-				history = append(history,
-					model.Item{Kind: model.ToolCallItem, CallID: id, Name: it.Name, Arguments: json.RawMessage(it.Arguments)},
-					model.Item{Kind: model.ToolResultItem, CallID: id, Output: fmt.Sprint(args.A + args.B)})
-			}
-		}
-		if !called {
-			return history, nil
-		}
-	}
-	return nil, fmt.Errorf("the model did not come to an end")
+type counts struct{ appends, waits, bytes int64 }
+
+func (s *subject) counts() counts {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	return counts{appends: s.store.appends.Load(), waits: s.store.waits.Load(), bytes: s.store.bytes}
 }

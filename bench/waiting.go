@@ -13,6 +13,14 @@ import (
 	"github.com/openworkerai/openworker/tool"
 )
 
+// Waiting is about sessions that wait for a person.
+type Waiting struct {
+	Sessions     int     `json:"sessions"`
+	Bytes        int64   `json:"bytesPerSession"` // of the heap
+	IdleCPU      float64 `json:"idleCpuPercent"`  // of one core, while all of them wait
+	AnswerMillis float64 `json:"answerToToolStartMillis"`
+}
+
 // waiting measures sessions that wait for a person: the memory that each takes, and the time from the
 // answer to the start of the action.
 func (r *Report) waiting(ctx context.Context, dir, url string, sessions int) error {

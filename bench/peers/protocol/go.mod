@@ -1,0 +1,3 @@
+module bench.local/protocol
+
+go 1.26
