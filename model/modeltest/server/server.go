@@ -2,6 +2,7 @@ package modeltestserver
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -171,12 +172,16 @@ func (s *Server) complete(protocol Protocol, decode func(*http.Request, []byte) 
 	}
 }
 
-// admits checks the credential where the protocol has it, and tells whether one was given.
+// admits checks the credential where the protocol has it, and tells whether one was given. Messages has it in either
+// of two headers.
 func (s *Server) admits(protocol Protocol, r *http.Request) (ok, given bool) {
-	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	credential := map[Protocol]string{
-		Chat: bearer, Responses: bearer, Messages: r.Header.Get("x-api-key"), Gemini: r.Header.Get("x-goog-api-key"),
-	}[protocol]
+	credential, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	switch protocol {
+	case Messages:
+		credential = cmp.Or(r.Header.Get("x-api-key"), credential)
+	case Gemini:
+		credential = r.Header.Get("x-goog-api-key")
+	}
 	return s.config.Credential == "" || s.config.Credential == credential, credential != ""
 }
 

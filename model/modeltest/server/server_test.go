@@ -251,6 +251,17 @@ func TestARawBodyIsSentAsItIs(t *testing.T) {
 	}
 }
 
+func TestMessagesTakesACredentialFromEitherHeader(t *testing.T) {
+	t.Parallel()
+	s := start(t, modeltestserver.Config{Credential: "key"})
+	for name, value := range map[string]string{"X-Api-Key": "key", "Authorization": "Bearer key"} {
+		header := http.Header{name: {value}, "Anthropic-Version": {"2026-10-21"}}
+		if status, _, got, _ := do(t, http.MethodPost, s.Base(modeltestserver.Messages)+"/v1/messages", msg(msgHi), header); status != 200 {
+			t.Errorf("%s: got %d %s", name, status, got)
+		}
+	}
+}
+
 func TestMessagesWantsAVersion(t *testing.T) {
 	t.Parallel()
 	s := start(t, modeltestserver.Config{})
