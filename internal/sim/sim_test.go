@@ -54,10 +54,11 @@ func TestSim(t *testing.T) {
 	seen, steps := map[string]int{}, 0
 	failed := 0
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a history leaves nothing behind
+	strict := newStrict(t)
 	began := time.Now()
 	told := began
 	for seed := uint64(1); seed <= seeds; seed++ {
-		r := s.Run(sim.Config{Seed: seed})
+		r := s.Run(sim.Config{Seed: seed, Asked: strict.ask})
 		if r.Violation != "" {
 			failed++
 			t.Errorf("seed %d: %s", seed, r.Violation)
