@@ -46,7 +46,7 @@ type contentWriter struct {
 	signs    bool
 }
 
-// append appends the contents of items. b holds nothing but the contents of the items before.
+// append appends the contents of items to those of the items before.
 func (w *contentWriter) append(b []byte, items []model.Item) []byte {
 	for len(items) > 0 {
 		n := 1

@@ -25,15 +25,14 @@ type generation struct {
 
 // encode makes the body of a request. The contents are kept from call to call in req.Encoded.
 func (p *Provider) encode(req model.Request) ([]byte, error) {
-	writer := contentWriter{provider: p.config.Name, model: req.Model, signs: signs(req.Model)}
-	contents := req.Encoded.Append(nil, p.config.Name+"/"+req.Model, req.Items, writer.append)
 	rest, err := marshal(p.head(req))
 	if err != nil {
 		return nil, err
 	}
-	body := make([]byte, 0, len(contents)+len(rest)+len(`{"contents":[],`))
-	body = append(body, `{"contents":[`...)
-	body = append(body, bytes.TrimSuffix(contents, []byte(","))...)
+	writer := contentWriter{provider: p.config.Name, model: req.Model, signs: signs(req.Model)}
+	const begin, news = `{"contents":[`, 16 << 10 // news: what a call usually adds
+	body := append(make([]byte, 0, len(begin)+req.Encoded.Bytes()+news+len(rest)), begin...)
+	body = bytes.TrimSuffix(req.Encoded.Append(body, p.config.Name+"/"+req.Model, req.Items, writer.append), []byte(","))
 	body = append(body, ']')
 	if len(rest) > len(`{}`) {
 		body = append(body, ',')
@@ -44,7 +43,7 @@ func (p *Provider) encode(req model.Request) ([]byte, error) {
 func (p *Provider) head(req model.Request) head {
 	h := head{SafetySettings: p.config.Safety}
 	if req.Instructions != "" {
-		h.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: req.Instructions}}}
+		h.SystemInstruction = genai.NewContentFromText(req.Instructions, genai.RoleUser)
 	}
 	if len(req.Tools) > 0 {
 		h.Tools = []*genai.Tool{{FunctionDeclarations: declarations(req.Tools)}}

@@ -71,7 +71,7 @@ func answerCases() []modeltest.Case {
 		calls("C42 the reason is OTHER although calls are there", weather("call_a")),
 		{Name: "a prompt that is blocked", Want: modeltest.Want{Stop: model.StopFiltered, Usage: api.Usage{InputTokens: 120}}},
 		{Name: "an answer stopped for recitation", Want: modeltest.Want{Text: halfText, Stop: model.StopFiltered, Usage: counted}},
-		text("no counts", api.Usage{InputTokens: 137, OutputTokens: 12, Estimated: true}),
+		text("no counts", api.Usage{InputTokens: 140, OutputTokens: 12, Estimated: true}),
 		text("the tokens of tools' results", counted),
 		text("another candidate beside the first", counted),
 		text("a gateway that adds DONE", counted),
