@@ -10,15 +10,20 @@ import (
 	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
-// maxItems bounds the items of one answer, those of kinds that we do not have included.
-const maxItems = 4 * wire.MaxCalls
+const (
+	// maxItems bounds the items of one answer, those of kinds that we do not have included.
+	maxItems = 4 * wire.MaxCalls
+	// maxItemBytes bounds the items as they come, with their IDs and sealed reasoning.
+	maxItemBytes = 4 * wire.MaxAnswerBytes
+)
 
 // answer is what has come so far: items in the order in which they came.
 type answer struct {
 	emit     func(model.Delta)
 	items    []*item
 	calls    int
-	received int // bytes
+	received int // bytes of text, reasoning and calls
+	decoded  int // bytes of items
 	usage    api.Usage
 	counted  bool // the server told the usage
 	stop     model.StopReason
@@ -55,20 +60,28 @@ func (a *answer) open(kind model.ItemKind, id string, index int) (*item, *model.
 	return it, nil
 }
 
-// under returns the item that a piece belongs to: the one of its ID that is not done, else the last one of its index,
-// since some servers give an item another ID with each event. It adds the item where its beginning did not come.
+// under returns the item that a piece belongs to, and adds it where its beginning did not come.
 func (a *answer) under(kind model.ItemKind, id string, index int) (*item, *model.Error) {
-	for _, same := range []func(*item) bool{
-		func(it *item) bool { return id != "" && it.id == id },
-		func(it *item) bool { return it.index == index },
-	} {
-		for i := len(a.items) - 1; i >= 0; i-- {
-			if it := a.items[i]; !it.done && it.kind == kind && same(it) {
-				return it, nil
-			}
-		}
+	if it := a.find(kind, id, index); it != nil {
+		return it, nil
 	}
 	return a.open(kind, id, index)
+}
+
+// find returns the item that is not done and has an ID, else the last one of an index, since some servers give an
+// item another ID with each event. nil says that there is none.
+func (a *answer) find(kind model.ItemKind, id string, index int) *item {
+	var last *item
+	for _, it := range a.items {
+		switch {
+		case it.done || it.kind != kind:
+		case id != "" && it.id == id:
+			return it
+		case it.index == index:
+			last = it
+		}
+	}
+	return last
 }
 
 // say adds a piece to an item's text and emits it. A part of reasoning begins a paragraph.
@@ -147,9 +160,21 @@ func (a *answer) finish(it *item, whole outputItem, raw json.RawMessage) *model.
 	return nil // what was emitted counts
 }
 
+// decode decodes an item. One of a type that we do not have may be of any form.
+func (a *answer) decode(raw json.RawMessage) (outputItem, *model.Error) {
+	var item outputItem
+	if a.decoded += len(raw); a.decoded > maxItemBytes {
+		return item, wire.Malformed("the items of the answer are larger than 64 MiB")
+	}
+	if err := tolerate(json.Unmarshal(raw, &item), item.kind() == ""); err != nil {
+		return item, wire.Malformed("an item of the answer is not what the protocol has: " + err.Error())
+	}
+	return item, nil
+}
+
 // itemAdded takes the event that an item begins with.
 func (a *answer) itemAdded(e *event) *model.Error {
-	begun, err := decodeItem(e.Item)
+	begun, err := a.decode(e.Item)
 	if err != nil {
 		return err
 	}
@@ -161,20 +186,23 @@ func (a *answer) itemAdded(e *event) *model.Error {
 	return a.count(len(begun.Name))
 }
 
-// itemDone takes the event that an item ends with. One that has ended already does not come twice.
+// itemDone takes the event that an item ends with. One that comes again does not count again.
 func (a *answer) itemDone(e *event) *model.Error {
-	whole, err := decodeItem(e.Item)
+	whole, err := a.decode(e.Item)
 	if err != nil {
 		return err
 	}
-	for _, it := range a.items {
-		if it.done && it.kind == whole.kind() && it.index == e.OutputIndex && it.id == whole.ID && it.callID == whole.CallID {
+	it := a.find(whole.kind(), whole.ID, e.OutputIndex)
+	if it == nil {
+		again := func(it *item) bool {
+			return it.kind == whole.kind() && it.index == e.OutputIndex && it.id == whole.ID && it.callID == whole.CallID
+		}
+		if slices.ContainsFunc(a.items, again) {
 			return nil
 		}
-	}
-	it, err := a.under(whole.kind(), whole.ID, e.OutputIndex)
-	if err != nil {
-		return err
+		if it, err = a.open(whole.kind(), whole.ID, e.OutputIndex); err != nil {
+			return err
+		}
 	}
 	return a.finish(it, whole, e.Item)
 }
@@ -184,7 +212,7 @@ func (a *answer) itemDone(e *event) *model.Error {
 func (a *answer) settle(output []json.RawMessage) *model.Error {
 	came := slices.Clone(a.items)
 	for i, raw := range output {
-		whole, err := decodeItem(raw)
+		whole, err := a.decode(raw)
 		if err != nil {
 			return err
 		}

@@ -128,15 +128,6 @@ func (i *outputItem) text() string {
 // paragraph stands between the parts of reasoning.
 const paragraph = "\n\n"
 
-// decodeItem decodes an item. One of a type that we do not have may be of any form.
-func decodeItem(raw json.RawMessage) (outputItem, *model.Error) {
-	var item outputItem
-	if err := tolerate(json.Unmarshal(raw, &item), item.kind() == ""); err != nil {
-		return item, wire.Malformed("an item of the answer is not what the protocol has: " + err.Error())
-	}
-	return item, nil
-}
-
 // decodeEvent decodes an event. One of a type that is not read may be of any form.
 func decodeEvent(data []byte) (event, *model.Error) {
 	var e event

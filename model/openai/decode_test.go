@@ -1,0 +1,164 @@
+package openai_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/modeltest"
+	"github.com/openworkerai/openworker/model/openai"
+)
+
+func serve(t testing.TB, handler http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(handler)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// wired is a server without a network that answers each request with a stream of these bytes.
+type wired []byte
+
+func (w wired) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return nil, err
+		}
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Status: "200 OK", ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: -1,
+		Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(w)),
+	}, nil
+}
+
+func recorded(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "recordings", modeltest.Case{Name: name}.File()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := bytes.Cut(data, []byte("\n\n"))
+	return body
+}
+
+func discard(model.Delta) {}
+
+// TestWhatGoesWithAnItemIsKeptBesideIt shows what is kept of items for the same model (C08).
+func TestWhatGoesWithAnItemIsKeptBesideIt(t *testing.T) {
+	t.Parallel()
+	const sealed = `"encrypted_content":"gAAAAABoZm9vZm9vZm9vZm9vZm9vZm9vZm9vZm9vZm9vZm9vZm9vZm9v=="`
+	rs := func(last, summary string) string {
+		return `{` + sealed + `,"id":"rs_0a1b2c3d4e5f60718293a4b5c6d7e8` + last + `","summary":[` + summary + `],"type":"reasoning"}`
+	}
+	for name, want := range map[string][]string{
+		"sealed reasoning without a summary":                 {rs("00", ""), `{"phase":"commentary"}`, rs("02", ""), ""},
+		"reasoning before text":                              {rs("00", `{"type":"summary_text","text":"The user wants the weather."}`), ""},
+		"an answer of reasoning alone":                       {""},
+		"reasoning that led to an item of another kind":      {"", ""},
+		"everything in the last event only":                  {rs("00", `{"type":"summary_text","text":"The user wants the weather."}`), "", ""},
+		"open reasoning":                                     {`{"content":[{"type":"reasoning_text","text":"The user wants the weather."}],"id":"rs_open","summary":[],"type":"reasoning"}`, ""},
+		"reasoning of several summaries before calls":        {rs("00", `{"type":"summary_text","text":"**Looking up**"},{"type":"summary_text","text":"The user wants both."}`), "", ""},
+		"C40 a tool call cut off by the output limit":        {"", ""},
+		"text whose characters are split over writes":        {""},
+		"C40 a completed answer with an incomplete call":     {""},
+		"the rest of a text comes with its end":              {""},
+		"an ID that changes with each event":                 {"", "", ""},
+		"C05 call IDs that repeat within an answer":          {"", ""},
+		"unknown events and items":                           {""},
+		"completed by its name and incomplete by its status": {""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProvider(t, openai.Config{HTTPClient: &http.Client{Transport: wired(recorded(t, name))}})
+			resp, err := p.Stream(t.Context(), modeltest.Request(), discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, item := range resp.Items {
+				if item.Private == nil {
+					got = append(got, "")
+				} else {
+					got = append(got, string(item.Private.Data))
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("private data (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// FuzzAStream feeds any bytes as a stream: what is answered is what was emitted, and an error is one of ours.
+func FuzzAStream(f *testing.F) {
+	files, err := filepath.Glob(filepath.Join("testdata", "recordings", "*.http"))
+	if err != nil || len(files) == 0 {
+		f.Fatal(err, len(files))
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if _, body, found := bytes.Cut(data, []byte("\n\n")); found {
+			f.Add(body)
+		}
+	}
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		p, err := openai.New(openai.Config{HTTPClient: &http.Client{Transport: wired(stream)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var emitted [2]strings.Builder
+		resp, err := p.Stream(t.Context(), modeltest.Request(), func(d model.Delta) {
+			if d.Text == "" {
+				t.Error("an empty delta was emitted")
+			}
+			emitted[which(d.Reasoning)].WriteString(d.Text)
+		})
+		if err != nil {
+			if e := failure(t, err); e.Message == "" || len(e.Message) > 1000 || e.Received < emitted[0].Len()+emitted[1].Len() {
+				t.Errorf("got %+v after %d bytes", e, emitted[0].Len()+emitted[1].Len())
+			}
+			return
+		}
+		var answered [2]strings.Builder
+		calls := 0
+		for i, item := range resp.Items {
+			switch item.Kind {
+			case model.AssistantItem, model.ReasoningItem:
+				answered[which(item.Kind == model.ReasoningItem)].WriteString(item.Text)
+				if item.Text == "" && item.Private == nil {
+					t.Errorf("item %d is empty", i)
+				}
+			case model.ToolCallItem:
+				calls++
+			default:
+				t.Errorf("item %d is of kind %q", i, item.Kind)
+			}
+		}
+		for i := range emitted {
+			if emitted[i].String() != answered[i].String() {
+				t.Errorf("emitted %q, answered %q", emitted[i].String(), answered[i].String())
+			}
+		}
+		if calls > 0 && resp.Stop == model.StopEnd || calls == 0 && resp.Stop == model.StopToolCalls {
+			t.Errorf("%d calls and stop %s", calls, resp.Stop)
+		}
+	})
+}
+
+func which(reasoning bool) int {
+	if reasoning {
+		return 1
+	}
+	return 0
+}
