@@ -69,7 +69,7 @@ type chatTool struct {
 func DecodeChat(body []byte) (Request, error) {
 	req := Request{Protocol: Chat, Body: body}
 	var wire chatRequest
-	if err := decodeStrict(body, &wire); err != nil {
+	if err := decodeBody(body, &wire); err != nil {
 		return req, err
 	}
 	req.Model, req.ToolChoice, req.Stream, req.CacheKey = wire.Model, wire.ToolChoice, wire.Stream, wire.PromptCacheKey

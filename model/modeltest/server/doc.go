@@ -11,8 +11,8 @@
 // Reasoning comes with private data (encrypted content, signatures) that is bound to its protocol and model, as the
 // real ones are. Any server of this package verifies it when it comes back, and refuses what is changed or foreign.
 //
-// A protocol has three files: its head and tools, its messages, and its replies. What holds in all of them is in
-// conversation.go.
+// A protocol's files begin with its name: what a request holds, its messages, and how a reply is told. What holds in
+// all protocols is in conversation.go and reply.go.
 //
 // Imports: the standard library.
 package modeltestserver

@@ -7,9 +7,9 @@ import (
 
 // Error is an error, in whatever protocol. What is not given is what the protocol has for the status.
 type Error struct {
+	Message string
 	Code    string          // OpenAI's code; the others have none
 	Type    string          // OpenAI's and Anthropic's type, Gemini's status
-	Message string          //
 	Details json.RawMessage // Gemini's details, a list
 }
 

@@ -62,7 +62,7 @@ var validGeminiName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`)
 func DecodeGemini(model string, body []byte) (Request, error) {
 	req := Request{Protocol: Gemini, Model: model, Body: body, Stream: true}
 	var wire geminiRequest
-	if err := decodeStrict(body, &wire); err != nil {
+	if err := decodeBody(body, &wire); err != nil {
 		return req, err
 	}
 	if model == "" {

@@ -84,7 +84,7 @@ func checkMessagesHeader(header http.Header) error {
 func DecodeMessages(body []byte) (Request, error) {
 	req := Request{Protocol: Messages, Body: body}
 	var wire messagesRequest
-	if err := decodeStrict(body, &wire); err != nil {
+	if err := decodeBody(body, &wire); err != nil {
 		return req, err
 	}
 	req.Model, req.Stream = wire.Model, wire.Stream

@@ -89,15 +89,23 @@ func (r Request) LastUser() string {
 
 var validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
+// decodeBody decodes a request's body.
+func decodeBody(body []byte, into any) error {
+	if err := decodeStrict(body, into); err != nil {
+		return fmt.Errorf("the body is not a request: %w", err)
+	}
+	return nil
+}
+
 // decodeStrict decodes one JSON value in which no unknown field is allowed.
 func decodeStrict(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return fmt.Errorf("the body is not a request: %w", err)
+		return err
 	}
 	if decoder.More() {
-		return errors.New("something follows the request's JSON")
+		return errors.New("something follows its JSON")
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ var includable = []string{
 func DecodeResponses(body []byte) (Request, error) {
 	req := Request{Protocol: Responses, Body: body}
 	var wire responsesRequest
-	if err := decodeStrict(body, &wire); err != nil {
+	if err := decodeBody(body, &wire); err != nil {
 		return req, err
 	}
 	req.Model, req.Stream, req.CacheKey = wire.Model, wire.Stream, wire.PromptCacheKey
