@@ -16,6 +16,7 @@ type answer struct {
 	items    []*answerItem
 	calls    int
 	received int // bytes of texts, thoughts, names and arguments
+	held     int // bytes of what is beside them: signatures, IDs, and what an item takes
 	thoughts int // of them in thoughts
 	finish   genai.FinishReason
 	message  string // beside finish
@@ -32,8 +33,11 @@ type answerItem struct {
 	signed signed
 }
 
+// overhead is about what an item or a signature takes beside its bytes.
+const overhead = 100
+
 // take adds a chunk and emits what it brings.
-func (a *answer) take(watch *wire.Watch, data []byte, emit func(model.Delta)) *model.Error {
+func (a *answer) take(watch *wire.Watch, data []byte, emit func(model.Delta)) error {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
 		return wire.Malformed("a chunk of the answer is not what the protocol has: " + err.Error())
@@ -64,15 +68,19 @@ func (a *answer) take(watch *wire.Watch, data []byte, emit func(model.Delta)) *m
 	return nil
 }
 
-func (a *answer) add(p *answerPart, emit func(model.Delta)) *model.Error {
+func (a *answer) add(p *answerPart, emit func(model.Delta)) error {
 	if what := p.foreign(); what != "" {
 		return &model.Error{Kind: model.KindUnclassified, Message: "the answer holds " + what + ", which was not asked for: the model is not one of text and tool calls"}
 	}
 	if p.FunctionCall != nil {
 		return a.addCall(p)
 	}
-	if a.received += len(p.Text); a.received > wire.MaxAnswerBytes {
-		return wire.Malformed(wire.ErrAnswerTooLong.Error())
+	a.received += len(p.Text)
+	if p.ThoughtSignature != "" {
+		a.held += len(p.ThoughtSignature) + overhead
+	}
+	if a.received+a.held > wire.MaxAnswerBytes {
+		return wire.ErrAnswerTooLong
 	}
 	if p.Text == "" && p.ThoughtSignature == "" {
 		return nil
@@ -103,20 +111,23 @@ func (a *answer) place(p *answerPart) *answerItem {
 		}
 	}
 	item := &answerItem{kind: kind}
+	a.held += overhead
 	a.items = append(a.items, item)
 	return item
 }
 
-func (a *answer) addCall(p *answerPart) *model.Error {
+func (a *answer) addCall(p *answerPart) error {
 	call := p.FunctionCall
 	if call.WillContinue {
 		return wire.Malformed("a function call came in pieces, which was not asked for")
 	}
 	if a.calls++; a.calls > wire.MaxCalls {
-		return wire.Malformed(wire.ErrTooManyCalls.Error())
+		return wire.ErrTooManyCalls
 	}
-	if a.received += len(call.Name) + len(call.Args); a.received > wire.MaxAnswerBytes {
-		return wire.Malformed(wire.ErrAnswerTooLong.Error())
+	a.received += len(call.Name) + len(call.Args)
+	a.held += len(call.ID) + len(p.ThoughtSignature) + overhead
+	if a.received+a.held > wire.MaxAnswerBytes {
+		return wire.ErrAnswerTooLong
 	}
 	a.items = append(a.items, &answerItem{kind: model.ToolCallItem, call: call, signed: signed{Signature: p.ThoughtSignature}})
 	return nil
@@ -126,7 +137,7 @@ func (a *answer) addCall(p *answerPart) *model.Error {
 func (a *answer) ended() bool { return a.finish != "" || a.blocked != "" }
 
 // stop is why the answer ended, or the error where it ended in no answer.
-func (a *answer) stop() (model.StopReason, *model.Error) {
+func (a *answer) stop() (model.StopReason, error) {
 	switch a.finish {
 	case genai.FinishReasonMaxTokens:
 		return model.StopOutputLimit, nil
@@ -149,7 +160,7 @@ func (a *answer) stop() (model.StopReason, *model.Error) {
 	return model.StopToolCalls, nil
 }
 
-func (a *answer) broken(what string) *model.Error {
+func (a *answer) broken(what string) error {
 	message := what + ": finishReason is " + string(a.finish)
 	if a.message != "" {
 		message += ": " + a.message
@@ -158,10 +169,10 @@ func (a *answer) broken(what string) *model.Error {
 }
 
 // response is the answer as a whole. sent is the size of the request, for an estimate where the server did not count.
-func (a *answer) response(provider string, req model.Request, sent int) (model.Response, *model.Error) {
-	stop, failure := a.stop()
-	if failure != nil {
-		return model.Response{}, failure
+func (a *answer) response(provider string, req model.Request, sent int) (model.Response, error) {
+	stop, err := a.stop()
+	if err != nil {
+		return model.Response{}, err
 	}
 	resp := model.Response{Usage: a.usage, Stop: stop}
 	for _, item := range a.items {

@@ -62,18 +62,14 @@ func (p *Provider) exchange(watch *wire.Watch, req model.Request, a *answer, emi
 		if data = bytes.TrimSpace(data); len(data) == 0 || string(data) == "[DONE]" { // a gateway's mark
 			continue
 		}
-		if failure := a.take(watch, data, emit); failure != nil {
-			return model.Response{}, failure
+		if err := a.take(watch, data, emit); err != nil {
+			return model.Response{}, err
 		}
 	}
 	if !a.ended() {
 		return model.Response{}, wire.Cut(errors.New("it ended without a finishReason"))
 	}
-	resp, failure := a.response(p.config.Name, req, watch.Sent())
-	if failure != nil {
-		return model.Response{}, failure
-	}
-	return resp, nil
+	return a.response(p.config.Name, req, watch.Sent())
 }
 
 func (p *Provider) request(ctx context.Context, req model.Request) (*http.Request, error) {

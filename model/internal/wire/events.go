@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 )
 
@@ -12,7 +11,7 @@ import (
 const MaxLineBytes = 16 << 20
 
 // ErrLineTooLong says that MaxLineBytes were exceeded.
-var ErrLineTooLong = errors.New("a line or event of the stream is larger than 16 MiB")
+const ErrLineTooLong = Excess("a line or event of the stream is larger than 16 MiB")
 
 var doneMark = []byte("[DONE]")
 
