@@ -121,9 +121,9 @@ func (s *script) reply(r modeltestserver.Request) modeltestserver.Reply {
 		calls = append(calls, call(1, "pump__run"))
 	}
 	if len(calls) > 0 {
-		return modeltestserver.Reply{Text: "Wait.", Calls: calls, Delay: delay}
+		return modeltestserver.Reply{Reasoning: "Hm.", Text: "Wait.", Calls: calls, Delay: delay}
 	}
-	return modeltestserver.Reply{Text: name + ": " + strings.Join(append(outputs, "done"), ", "), Delay: delay, Chunk: 8}
+	return modeltestserver.Reply{Reasoning: "Hm.", Text: name + ": " + strings.Join(append(outputs, "done"), ", "), Delay: delay, Chunk: 8}
 }
 
 // hold makes each answer wait until the gate is closed.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/openworkerai/openworker/api"
+	modeltestserver "github.com/openworkerai/openworker/model/modeltest/server"
 )
 
 // scenario is what a client does, one step behind the other, with one session, which it returns.
@@ -28,8 +29,10 @@ type scenario struct {
 	varies bool
 }
 
+// scenarios are spread over the protocols of the providers, so that each meets the strict server with what a death
+// leaves behind.
 func scenarios() []scenario {
-	return []scenario{
+	all := []scenario{
 		{name: "a text turn", act: func(w *world) string {
 			id := w.create("s")
 			w.finish(w.submit(id, "1", "say hello", ""))
@@ -100,6 +103,13 @@ func scenarios() []scenario {
 			return id
 		}},
 	}
+	protocols := modeltestserver.Protocols()
+	for i := range all {
+		protocol := protocols[i%len(protocols)]
+		all[i].name += " at " + string(protocol)
+		all[i].args = append(all[i].args, "-protocol", string(protocol))
+	}
+	return all
 }
 
 func TestAKillAtAnyPointLosesNothingAndRepeatsNothing(t *testing.T) {

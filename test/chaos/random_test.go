@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/openworkerai/openworker/api"
+	modeltestserver "github.com/openworkerai/openworker/model/modeltest/server"
 )
 
 // Kills at named points are where somebody thought of them. These are where nobody did: half of them at any
@@ -27,25 +28,30 @@ func TestAKillAtARandomMomentLosesNothingAndRepeatsNothing(t *testing.T) {
 		}
 		return id
 	}
-	undisturbed := newWorld(t)
-	want := undisturbed.check(act(undisturbed))
-	undisturbed.close()
+	protocols := modeltestserver.Protocols()
+	at := func(i uint64) []string { return []string{"-protocol", string(protocols[i%uint64(len(protocols))])} }
+	var want []ending
+	for i := range protocols {
+		undisturbed := newWorld(t, at(uint64(i))...)
+		want = append(want, undisturbed.check(act(undisturbed)))
+		undisturbed.close()
+	}
 	const seeds = 50
 	killed := 0
 	t.Run("seed", func(t *testing.T) {
 		for seed := range uint64(seeds) {
 			chance := rand.New(rand.NewPCG(seed, 1))
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorld(t, at(seed)...)
 				for range 1 + chance.IntN(2) {
-					at := fmt.Sprintf("commit.begun#1+%s", 1+time.Duration(chance.IntN(int(60*time.Millisecond))))
-					if seed%2 == 0 {
-						at = fmt.Sprintf("commit.before#%d+%s", 1+chance.IntN(20), 1+time.Duration(chance.IntN(int(time.Millisecond))))
+					kill := fmt.Sprintf("commit.begun#1+%s", 1+time.Duration(chance.IntN(int(60*time.Millisecond))))
+					if seed/4%2 == 0 { // else each protocol would have but one kind
+						kill = fmt.Sprintf("commit.before#%d+%s", 1+chance.IntN(20), 1+time.Duration(chance.IntN(int(time.Millisecond))))
 					}
-					w.next = append(w.next, []string{"-kill", at})
+					w.next = append(w.next, []string{"-kill", kill})
 				}
 				session := act(w)
-				if diff := cmp.Diff(want, w.check(session)); diff != "" {
+				if diff := cmp.Diff(want[seed%uint64(len(want))], w.check(session)); diff != "" {
 					t.Errorf("the end differs from that of an undisturbed run (-want +got):\n%s\njournal:\n%s", diff, w.timeline(session))
 				}
 				w.close()

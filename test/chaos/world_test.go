@@ -8,11 +8,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	modeltestserver "github.com/openworkerai/openworker/model/modeltest/server"
 	"github.com/openworkerai/openworker/test/chaos"
 )
 
@@ -44,8 +46,12 @@ func newWorld(t *testing.T, args ...string) *world {
 func newWorldIn(t *testing.T, dir string, args ...string) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), model: newScript(t)}
+	protocol := modeltestserver.Chat
+	if i := slices.Index(args, "-protocol"); i >= 0 {
+		protocol = modeltestserver.Protocol(args[i+1])
+	}
 	w.args = append([]string{"-dir", filepath.Join(dir, "state"), "-scratch", filepath.Join(w.dir, "scratch"), "-ledger", w.ledgerPath(),
-		"-model", w.model.server.URL()}, args...)
+		"-model", w.model.server.Base(protocol)}, args...)
 	return w
 }
 

@@ -13,6 +13,9 @@ import (
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/service"
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/anthropic"
+	"github.com/openworkerai/openworker/model/google"
+	"github.com/openworkerai/openworker/model/openai"
 	"github.com/openworkerai/openworker/model/openaichat"
 	"github.com/openworkerai/openworker/store/sqlite"
 	"github.com/openworkerai/openworker/test/chaos"
@@ -20,6 +23,7 @@ import (
 
 type settings struct {
 	dir, scratch, ledger, model string
+	protocol                    string
 	kill, trace                 string
 	approvals                   string
 	lease, poll, busy           time.Duration
@@ -31,6 +35,7 @@ func main() {
 	flag.StringVar(&s.scratch, "scratch", "", "directory of the sessions' workspaces")
 	flag.StringVar(&s.ledger, "ledger", "", "file that the tools write their effects to")
 	flag.StringVar(&s.model, "model", "", "base URL of the model server")
+	flag.StringVar(&s.protocol, "protocol", "chat", "what it speaks: chat, responses, messages or gemini")
 	flag.StringVar(&s.kill, "kill", "", "point at which to end, as name#n or name#n+delay")
 	flag.StringVar(&s.trace, "trace", "", "file that each point is written to")
 	flag.StringVar(&s.approvals, "approvals", "never", "approval mode of the agent")
@@ -67,6 +72,25 @@ func (o *output) reply(id int, value any, err error) {
 	}
 }
 
+// provider is the one of the protocol, and a model of it that reasons.
+func (s settings) provider() (p model.Provider, name string, err error) {
+	switch s.protocol {
+	case "chat":
+		p, err = openaichat.New(openaichat.Config{BaseURL: s.model, KeyOptional: true})
+		return p, "m", err
+	case "responses":
+		p, err = openai.New(openai.Config{BaseURL: s.model, KeyOptional: true})
+		return p, "gpt-5-mini", err
+	case "messages":
+		p, err = anthropic.New(anthropic.Config{BaseURL: s.model, KeyOptional: true})
+		return p, "claude-opus-4-5", err
+	case "gemini":
+		p, err = google.New(google.Config{BaseURL: s.model, KeyOptional: true})
+		return p, "gemini-3-pro-preview", err
+	}
+	return nil, "", api.Errorf(api.CodeInvalidRequest, "there is no protocol %q", s.protocol)
+}
+
 func run(s settings, out *output) error {
 	ctx := context.Background()
 	began := time.Now()
@@ -78,7 +102,7 @@ func run(s settings, out *output) error {
 	if err != nil {
 		return err
 	}
-	provider, err := openaichat.New(openaichat.Config{BaseURL: s.model, KeyOptional: true})
+	provider, name, err := s.provider()
 	if err != nil {
 		return err
 	}
@@ -92,7 +116,7 @@ func run(s settings, out *output) error {
 	}
 	tools := ledger{path: s.ledger}.tools()
 	agent := api.AgentDefinition{
-		Name: "victim-" + s.approvals, Instructions: "Work.", DefaultModel: api.ModelRef{Provider: provider.Name(), Name: "m"},
+		Name: "victim-" + s.approvals, Instructions: "Work.", DefaultModel: api.ModelRef{Provider: provider.Name(), Name: name},
 		Approvals: api.Approvals{Mode: api.ApprovalMode(s.approvals)},
 	}
 	for _, t := range tools {
