@@ -57,9 +57,11 @@ var law = map[string]rule{
 	"cmd/": {own: []string{anything}, modules: []string{
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/sys", "github.com/goccy/go-yaml",
 		"charm.land/bubbletea/v2", "charm.land/bubbles/v2", "charm.land/lipgloss/v2", "charm.land/glamour/v2", "github.com/charmbracelet/x/ansi",
+		"github.com/charmbracelet/colorprofile",
 	}},
-	"test/": {own: []string{anything}, modules: []string{"golang.org/x/sys", "github.com/creack/pty", "github.com/charmbracelet/x/vt"}},
-	"bench": {own: []string{anything}, modules: []string{"golang.org/x/sys"}},
+	"test/":          {own: []string{anything}, modules: []string{"golang.org/x/sys", "github.com/creack/pty", "github.com/charmbracelet/x/vt", "github.com/charmbracelet/ultraviolet"}},
+	"bench":          {own: []string{anything}, modules: []string{"golang.org/x/sys", "modernc.org/sqlite"}},
+	"bench/protocol": {},
 }
 
 // providerSDKs are modules that take minutes to compile: only their adapter and the binary may link one.
