@@ -90,7 +90,7 @@ func FuzzAnyBodyIsAnAnswerOrAFailure(f *testing.F) {
 
 func checkWhole(t *testing.T, got decoded) {
 	t.Helper()
-	var text, reasoning string
+	var text, thoughts string
 	calls := 0
 	items := []model.Item{user("hi")}
 	for i, item := range got.Response.Items {
@@ -105,14 +105,14 @@ func checkWhole(t *testing.T, got decoded) {
 			text += item.Text
 			items = append(items, assistant(item.Text, item.Private))
 		case model.ReasoningItem:
-			reasoning += item.Text
-			items = append(items, reasoningItem(item))
+			thoughts += item.Text
+			items = append(items, reasoning(item.Text, item.Private))
 		case model.ToolCallItem:
 			calls++
 		}
 	}
-	if text != got.Text || reasoning != got.Reasoning {
-		t.Errorf("emitted %q and %q, answered %q and %q", got.Text, got.Reasoning, text, reasoning)
+	if text != got.Text || thoughts != got.Reasoning {
+		t.Errorf("emitted %q and %q, answered %q and %q", got.Text, got.Reasoning, text, thoughts)
 	}
 	switch stop := got.Response.Stop; {
 	case stop == model.StopEnd && calls > 0, stop == model.StopToolCalls && calls == 0, stop == "":
@@ -124,8 +124,6 @@ func checkWhole(t *testing.T, got decoded) {
 	}
 	checkSentBack(t, append(items, user("and?")), text)
 }
-
-func reasoningItem(item model.ResponseItem) model.Item { return reasoning(item.Text, item.Private) }
 
 // checkSentBack checks that what came can be sent back, with the whole text in it.
 func checkSentBack(t *testing.T, items []model.Item, text string) {
@@ -176,12 +174,11 @@ func TestASignedAnswerGoesBackAsItCame(t *testing.T) {
 		}
 		items = append(items, out)
 	}
-	// The last part came after the calls: results must follow them, and what it signs is the answer as a whole.
-	reordered := encodeWith(t, Config{}, model.Request{Model: modeltest.Request().Model, Items: append(items, results...)})
+	request := encodeWith(t, Config{}, model.Request{Model: modeltest.Request().Model, Items: append(items, results...)})
 	var sent struct {
 		Contents []struct{ Parts []map[string]any }
 	}
-	if err := json.Unmarshal(reordered, &sent); err != nil {
+	if err := json.Unmarshal(request, &sent); err != nil {
 		t.Fatal(err)
 	}
 	var want []map[string]any
