@@ -69,6 +69,8 @@ func (m *Main) nextStep(err error) string {
 		return "openworker sessions lists those in " + m.stateDir + "; --state-dir or OPENWORKER_STATE_DIR names another directory"
 	case api.CodeAgentNotFound:
 		return "openworker agents lists those in " + m.stateDir + "; --state-dir or OPENWORKER_STATE_DIR names another directory"
+	case api.CodeDefinitionConflict:
+		return "give the changed agent another name in its file; sessions of the one that is registered keep it as it is"
 	case api.CodeSessionBusy:
 		return "wait for its end, or openworker chat --session SESSION joins it, and Ctrl-C there cancels it"
 	case api.CodeCredentialsMissing, api.CodeAuthenticationFailed, api.CodeQuotaExhausted, api.CodeModelNotFound, api.CodeProviderUnreachable:

@@ -17,11 +17,12 @@ import (
 )
 
 const (
-	openAI       = "OpenAI"
-	guessedModel = "gpt-5-mini" // at a server that lists none
-	offlineModel = "demo"
-	askTimeout   = 5 * time.Second
-	listTimeout  = 3 * time.Second
+	openAI          = "OpenAI"
+	guessedModel    = "gpt-5-mini" // at a server that lists none
+	offlineProvider = "Scripted"
+	offlineModel    = "demo"
+	askTimeout      = 5 * time.Second
+	listTimeout     = 3 * time.Second
 )
 
 // choice is the model that a command talks to, and the others that it may change to.
@@ -229,6 +230,15 @@ func (c choice) parseModel(text string) (openworker.ModelRef, error) {
 		}
 	}
 	return openworker.ModelRef{Provider: first.Name(), Name: text}, nil
+}
+
+// parseModel is [choice.parseModel] for whoever then talks to the model: advice about errors is about it from then on.
+func (m *Main) parseModel(text string) (openworker.ModelRef, error) {
+	ref, err := m.chosen.parseModel(text)
+	if err == nil {
+		m.chosen.model = ref
+	}
+	return ref, err
 }
 
 // has reports whether this program can call a provider.

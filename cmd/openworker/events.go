@@ -25,7 +25,8 @@ Looking runs nothing.`,
 		Example: `  openworker events SESSION
   openworker events SESSION --follow
   openworker events SESSION --after 42 --json`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: m.completeOne(m.sessionIDs),
 		RunE: m.begin(func(ctx context.Context, args []string) error {
 			return m.events(ctx, args[0], after, follow)
 		}),

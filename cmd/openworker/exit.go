@@ -38,8 +38,11 @@ func exitCodesTopic() *cobra.Command {
   5    the turn was cancelled
   130  left by a second Ctrl-C while a turn was under way; the turn's state is kept
 
+doctor ends with 1 if something is marked ✗, agents check if a file has a fault, and demo unless the invoice was sent once.
+
 Standard input that is no terminal is a list of messages, and the first turn that does not complete ends it.
-Errors go to standard error as "error: CODE: message" and what to do next; with --json as one JSON object.`,
+Errors go to standard error as "error: CODE: message" and what to do next; with --json as one JSON object
+with "error", "retryable" and, where there is something to do, "next".`,
 	}
 }
 

@@ -22,7 +22,8 @@ func (m *Main) exportCommand() *cobra.Command {
 only you may read. Secrets and a provider's own data are not in it.`,
 		Example: `  openworker export SESSION
   openworker export SESSION -o session.jsonl`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: m.completeOne(m.sessionIDs),
 		RunE: m.begin(func(ctx context.Context, args []string) (err error) {
 			h, err := m.openToRead(ctx)
 			if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,11 +17,7 @@ func (m *Main) talk(ctx context.Context, s settings) (*talk, error) {
 			return nil, err
 		}
 	}
-	c, err := m.choose(ctx, s.model)
-	if err != nil {
-		return nil, err
-	}
-	def, err := s.definition(c.model)
+	c, def, err := m.settle(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +45,14 @@ func (t *talk) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The session keeps its model unless another was asked for; that no server is configured asks for none.
+	// The session keeps its model unless another was asked for, or this program has a server and not the session's.
 	model := state.Model
-	if t.choice.model != model && (t.choice.server || t.settings.model != "" && t.has(model.Provider)) {
+	asked := t.settings.model != "" || t.choice.config.ModelFrom == "OPENWORKER_MODEL"
+	if t.choice.model != model && (asked && (t.choice.server || t.has(model.Provider)) || t.choice.server && t.other(model.Provider)) {
 		model = t.choice.model
 		t.options.Model = &model
 	}
+	t.m.chosen.model = model
 	if err := t.able(ctx, ref, state, model); err != nil {
 		return err
 	}
@@ -75,8 +72,12 @@ func (t *talk) join(ctx context.Context) error {
 	return nil
 }
 
-func (t *talk) has(provider string) bool {
-	return slices.ContainsFunc(t.choice.providers, func(p openworker.Provider) bool { return strings.EqualFold(p.Name(), provider) })
+func (t *talk) has(provider string) bool { return t.choice.has(provider) }
+
+// other reports whether a server takes over what a session had with a provider: with one that is not here, and with
+// the offline model, which is only there to answer where nothing else can.
+func (t *talk) other(provider string) bool {
+	return !t.has(provider) || strings.EqualFold(provider, offlineProvider)
 }
 
 // able refuses a session that this program cannot go on with, before a message is taken that would wait for ever.
@@ -95,8 +96,8 @@ func (t *talk) able(ctx context.Context, ref openworker.SessionReference, state 
 	for _, m := range providers {
 		switch {
 		case t.has(m.Provider):
-		case strings.EqualFold(m.Provider, openAI):
-			return lacks("talks to "+m.String(), "set OPENAI_BASE_URL or OPENAI_API_KEY and run "+t.m.again(ref.Session)+" again")
+		case t.m.wayToProvider(m.Provider) != "":
+			return lacks("talks to "+m.String(), t.m.wayToProvider(m.Provider)+" and run "+t.m.again(ref.Session)+" again")
 		default:
 			return lacks("talks to "+m.String(), "only a program that has the provider "+m.Provider+" goes on with it")
 		}
@@ -142,7 +143,11 @@ func (t *talk) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.session, err = agent.NewSession(ctx)
+	var options openworker.SessionOptions
+	if t.choice.model != t.agent.DefaultModel { // another was asked for than the agent's own
+		options.Model = &t.choice.model
+	}
+	t.session, err = agent.NewSession(ctx, options)
 	return err
 }
 

@@ -47,16 +47,19 @@ func (m *Main) root() *cobra.Command {
 		Long: `OpenWorker runs durable agents. A session is a journal on disk: each message, model answer and tool call is
 stored before anything depends on it, so a killed process loses nothing and repeats nothing.
 
-A model server is used when OPENAI_BASE_URL or OPENAI_API_KEY is set, else an offline one that follows simple rules.`,
+The model is that of the first provider with a key (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or a stored one), of
+OPENAI_BASE_URL, or of the configuration file; else of Ollama or llama.cpp on this machine; else an offline one that
+follows simple rules. openworker doctor says what is there, and openworker config what is set.`,
 		Example: `  openworker chat                          talk, with the session kept in ./.openworker
   openworker run "Say hello"               one turn
+  openworker run --agent reviewer.yaml -   an agent from a file, and standard input
   openworker events SESSION --follow       watch a session from another terminal
+  openworker doctor                        what is wrong, and what to do about it
   openworker demo                          kill a process inside a side effect, and see it survive`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args:              cobra.NoArgs,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(m.Stdin)
 	root.SetOut(m.Stdout)
@@ -72,7 +75,11 @@ A model server is used when OPENAI_BASE_URL or OPENAI_API_KEY is set, else an of
 	flags.BoolVar(&m.json, "json", false, "print JSON, one value a line, errors too")
 	flags.BoolVar(&m.noColor, "no-color", false, "no colours; also NO_COLOR, or a standard output that is no terminal")
 	root.AddCommand(m.chatCommand(), m.runCommand(), m.eventsCommand(), m.sessionsCommand(), m.exportCommand(), m.backupCommand(), m.demoCommand(),
-		m.demoWorkerCommand(), m.versionCommand(), exitCodesTopic())
+		m.demoWorkerCommand(), m.agentsCommand(), m.configCommand(), m.doctorCommand(), m.versionCommand(), exitCodesTopic())
+	for _, cmd := range root.Commands() {
+		m.completeFlags(cmd)
+	}
+	completionCommand(root)
 	return root
 }
 

@@ -14,6 +14,7 @@ import (
 type settings struct {
 	session string
 	model   string
+	agent   string // a file, or the name of an agent in the store
 	system  string
 	approve string
 	noTools bool
@@ -23,7 +24,8 @@ type settings struct {
 func (s *settings) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.session, "session", "", "go on with this session instead of a new one")
-	flags.StringVar(&s.model, "model", "", "the model's name; also OPENWORKER_MODEL")
+	flags.StringVar(&s.model, "model", "", "the model, as name or Provider/name; also OPENWORKER_MODEL")
+	flags.StringVar(&s.agent, "agent", "", "a new session's agent: a YAML file (with .yaml or a slash in its name), or the name of an agent in the store")
 	flags.StringVar(&s.system, "system", "", "instructions of a new session's agent")
 	flags.StringVar(&s.approve, "approve", "never", "ask before each tool call, or never: ask|never")
 	flags.BoolVar(&s.noTools, "no-tools", false, "a new session's agent has no tools")
@@ -40,7 +42,15 @@ func (s *settings) check(flags *pflag.FlagSet) error {
 	case flags.Changed("max-output-tokens") && s.tokens < 1:
 		return misused("--max-output-tokens is %d; give at least 1, or leave it out", s.tokens)
 	}
+	if flags.Changed("agent") && s.agent == "" {
+		return misused("--agent is empty; give a file, or the name of an agent, which openworker agents lists")
+	}
 	for _, ofAgent := range []string{"system", "approve", "no-tools"} {
+		if flags.Changed("agent") && flags.Changed(ofAgent) {
+			return misused("--%s is part of what --agent gives; leave out one of the two", ofAgent)
+		}
+	}
+	for _, ofAgent := range []string{"agent", "system", "approve", "no-tools"} {
 		if flags.Changed("session") && flags.Changed(ofAgent) {
 			return misused("--%s is for a new session: the one that --session names keeps the agent that it began with; leave out one of the two", ofAgent)
 		}
@@ -58,6 +68,7 @@ func (m *Main) runCommand() *cobra.Command {
 standard input. Ctrl-C cancels the turn; soon again it leaves, and the turn goes on when its session is opened.`,
 		Example: `  openworker run "Say hello"
   openworker run --session SESSION "And now in French"
+  openworker run --agent reviewer.yaml --model Anthropic/claude-sonnet-5 "Look at this"
   git diff | openworker run --json --system "Review this change." -`,
 		Args: cobra.ExactArgs(1),
 		RunE: m.begin(func(ctx context.Context, args []string) error {

@@ -21,6 +21,7 @@ func (m *Main) sessionsCommand() *cobra.Command {
 there are, and how its first message begins. A session without a message is listed with --all.`,
 		Example: `  openworker sessions
   openworker sessions --json
+  openworker sessions show SESSION
   openworker sessions delete --idle-for 720h`,
 		Args: cobra.NoArgs,
 		RunE: m.begin(func(ctx context.Context, _ []string) (err error) {
@@ -51,7 +52,7 @@ there are, and how its first message begins. A session without a message is list
 		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "sessions without a message too")
-	cmd.AddCommand(m.deleteCommand())
+	cmd.AddCommand(m.sessionsShowCommand(), m.deleteCommand())
 	return cmd
 }
 
@@ -94,6 +95,7 @@ func (m *Main) deleteCommand() *cobra.Command {
 and that nothing was written to for so long. What is deleted does not come back.`,
 		Example: `  openworker sessions delete SESSION
   openworker sessions delete --idle-for 720h`,
+		ValidArgsFunction: m.completeEach(m.sessionIDs),
 		RunE: m.begin(func(ctx context.Context, ids []string) (err error) {
 			byAge := cmd.Flags().Changed("idle-for")
 			switch {

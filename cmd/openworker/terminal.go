@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"iter"
 	"os/signal"
-	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -55,7 +54,7 @@ func (t *talk) chatOptions() chatui.Options {
 		},
 		Model:      model,
 		Models:     t.models,
-		ParseModel: t.parseModel,
+		ParseModel: m.parseModel,
 		Check:      checkMessage,
 		Resume:     m.again,
 		Advice:     m.nextStep,
@@ -70,20 +69,12 @@ func (t *talk) chatOptions() chatui.Options {
 }
 
 // models lists what /model can choose.
-func (t *talk) models(context.Context) ([]string, error) {
-	return []string{t.choice.model.String()}, nil
-}
-
-// parseModel reads "Provider/name", or a name of the provider that was chosen.
-func (t *talk) parseModel(text string) (api.ModelRef, error) {
-	provider, name, ok := strings.Cut(text, "/")
-	if ok && t.has(provider) && name != "" {
-		return api.ModelRef{Provider: provider, Name: name}, nil
+func (t *talk) models(ctx context.Context) ([]string, error) {
+	var names []string
+	for _, ref := range t.choice.models(ctx) {
+		names = append(names, ref.String())
 	}
-	if ok && !strings.Contains(t.choice.model.Name, "/") {
-		return api.ModelRef{}, api.Errorf(api.CodeUnknownProvider, "there is no provider %q here", brief(provider))
-	}
-	return api.ModelRef{Provider: t.choice.model.Provider, Name: text}, nil
+	return names, nil
 }
 
 // conversation is the chat's view of a talk.

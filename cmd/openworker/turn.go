@@ -205,12 +205,10 @@ func (t *talk) next(result openworker.Result) string {
 func (m *Main) waits(session string, reason api.WaitReason) string {
 	tool, isTool := strings.CutPrefix(reason.Name, "tool ")
 	switch {
-	case reason.Code == api.CodeCredentialsMissing:
-		return "set OPENAI_API_KEY and run " + m.again(session)
 	case reason.Code == api.CodeRegistrationMissing && isTool:
 		return "only a program that has the tool " + tool + " goes on with it"
-	case reason.Code == api.CodeRegistrationMissing && strings.EqualFold(reason.Name, openAI):
-		return "set OPENAI_BASE_URL or OPENAI_API_KEY and run " + m.again(session)
+	case (reason.Code == api.CodeCredentialsMissing || reason.Code == api.CodeRegistrationMissing) && m.wayToProvider(reason.Name) != "":
+		return m.wayToProvider(reason.Name) + " and run " + m.again(session)
 	case reason.Code == api.CodeRegistrationMissing:
 		return "only a program that has the provider " + reason.Name + " goes on with it"
 	}

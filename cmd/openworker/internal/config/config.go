@@ -61,7 +61,7 @@ const (
 func Load(s Surroundings) (*Config, error) {
 	c := &Config{lookup: s.Lookup, Providers: builtIn(s.Local), FileFrom: "the default", CredentialsFrom: "the default"}
 	if s.Dir != "" {
-		c.File, c.KeyFile = filepath.Join(s.Dir, fileName), filepath.Join(s.Dir, keyFileName)
+		c.File, c.KeyFile = FileIn(s.Dir), filepath.Join(s.Dir, keyFileName)
 		c.stored = openworker.FileCredentials(c.KeyFile)
 	}
 	named, _ := s.Lookup("OPENWORKER_CONFIG")

@@ -7,6 +7,9 @@ import (
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/anthropic"
+	"github.com/openworkerai/openworker/model/google"
+	"github.com/openworkerai/openworker/model/openai"
 	"github.com/openworkerai/openworker/model/openaichat"
 )
 
@@ -87,11 +90,17 @@ const (
 // Errors: invalid_request, for an address or a header that cannot be.
 func (p Provider) Open(client *http.Client) (model.Provider, error) {
 	switch p.Protocol {
-	case OpenAIChat, OpenAIResponses, Anthropic, Google:
+	case OpenAIChat:
 		return openaichat.New(openaichat.Config{
 			Name: p.Name, BaseURL: p.BaseURL, Headers: p.Headers, HTTPClient: client, Facts: p.Facts, KeyOptional: p.KeyOptional,
 			MaxTokensField: p.MaxTokensField, SessionField: p.SessionField,
 		})
+	case OpenAIResponses:
+		return openai.New(openai.Config{Name: p.Name, BaseURL: p.BaseURL, Headers: p.Headers, HTTPClient: client, Facts: p.Facts, KeyOptional: p.KeyOptional})
+	case Anthropic:
+		return anthropic.New(anthropic.Config{Name: p.Name, BaseURL: p.BaseURL, Headers: p.Headers, HTTPClient: client, Facts: p.Facts, KeyOptional: p.KeyOptional})
+	case Google:
+		return google.New(google.Config{Name: p.Name, BaseURL: p.BaseURL, Headers: p.Headers, HTTPClient: client, Facts: p.Facts, KeyOptional: p.KeyOptional})
 	}
 	return nil, api.Errorf(api.CodeInvalidRequest, "there is no protocol %q", p.Protocol)
 }

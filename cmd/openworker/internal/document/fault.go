@@ -73,9 +73,9 @@ func (d *Document) unknown(v *Value, f Field, known map[string]func(*Value)) {
 }
 
 // Nearest is the name that was probably meant by another, "" if none is near: letters' case is nothing, and
-// at most a third of the letters are typed wrong.
+// at most a third of the letters, or two, are typed wrong.
 func Nearest(name string, names []string) string {
-	best, nearest := len(name)/3+1, ""
+	best, nearest := max(2, len(name)/3)+1, ""
 	for _, candidate := range names {
 		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < best {
 			best, nearest = d, candidate

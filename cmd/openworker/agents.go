@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openworkerai/openworker"
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/agentfile"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/config"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/document"
+	"github.com/openworkerai/openworker/internal/definition"
+)
+
+func (m *Main) agentsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "agents",
+		Short: "List the agents in the store, show one, check agent files",
+		Long: `Lists the agents that are registered in the state directory: name, model, tools, and how its definition's digest begins.
+An agent comes there with its first session and never changes.`,
+		Example: `  openworker agents
+  openworker agents show reviewer > reviewer.yaml
+  openworker agents check *.yaml`,
+		Args: cobra.NoArgs,
+		RunE: m.begin(func(ctx context.Context, _ []string) (err error) {
+			h, err := m.openToRead(ctx)
+			if err != nil {
+				return err
+			}
+			defer closeAfter(h, &err)
+			out := bufio.NewWriter(m.Stdout)
+			err = eachAgent(ctx, h, func(def api.AgentDefinition) {
+				names := []string{}
+				for _, t := range def.Tools {
+					names = append(names, t.Name)
+				}
+				digest := definition.Digest(def)
+				if m.json {
+					m.printJSON(out, struct {
+						Name         string              `json:"name"`
+						Digest       string              `json:"digest"`
+						DefaultModel openworker.ModelRef `json:"defaultModel"`
+						Tools        []string            `json:"tools"`
+					}{def.Name, digest, def.DefaultModel, names})
+					return
+				}
+				if len(names) == 0 {
+					names = []string{"no tools"}
+				}
+				fmt.Fprintf(out, "%-20s  %s  %s  %s\n", def.Name, def.DefaultModel, strings.Join(names, ", "), m.paint().dim(digest[:12]))
+			})
+			if err != nil {
+				return err
+			}
+			return out.Flush()
+		}),
+	}
+	cmd.AddCommand(m.agentsShowCommand(), m.agentsCheckCommand())
+	return cmd
+}
+
+func (m *Main) agentsShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME",
+		Short: "Print an agent as the file that --agent reads",
+		Long:  `Prints an agent of the store as the YAML file that --agent reads back as the same agent; with --json its whole definition.`,
+		Example: `  openworker agents show reviewer > reviewer.yaml
+  openworker agents show reviewer --json`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: m.completeOne(m.agentNames),
+		RunE: m.begin(func(ctx context.Context, args []string) error {
+			def, err := m.storedAgent(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if m.json {
+				m.printJSON(m.Stdout, struct {
+					api.AgentDefinition
+					Digest string `json:"digest"`
+				}{def, definition.Digest(def)})
+				return nil
+			}
+			_, err = m.Stdout.Write(agentfile.Write(def))
+			return err
+		}),
+	}
+}
+
+// checked is an agent file as agents check --json tells of it.
+type checked struct {
+	File   string           `json:"file"`
+	OK     bool             `json:"ok"`
+	Agent  string           `json:"agent,omitempty"`
+	Digest string           `json:"digest,omitempty"`
+	Error  *api.Error       `json:"error,omitempty"`
+	Faults []document.Fault `json:"faults,omitempty"`
+}
+
+func (m *Main) agentsCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE…",
+		Short: "Check agent files",
+		Long: `Checks agent files, and tells all that is wrong in each with its line and column. Nothing is registered. The exit code is 1
+if anything is wrong.`,
+		Example: `  openworker agents check reviewer.yaml
+  openworker agents check --json agents/*.yaml`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: yamlFiles,
+		RunE: m.begin(func(_ context.Context, files []string) error {
+			cfg, err := m.configuration()
+			if err != nil {
+				return err
+			}
+			wrong := false
+			for _, file := range files {
+				def, err := agentfile.Read(file, agentHost(cfg))
+				wrong = wrong || err != nil
+				m.tellChecked(file, def, err)
+			}
+			if wrong {
+				return exitStatus(exitFailure)
+			}
+			return nil
+		}),
+	}
+}
+
+func (m *Main) tellChecked(file string, def api.AgentDefinition, err error) {
+	switch {
+	case m.json && err != nil:
+		c := checked{File: file, Error: api.AsError(err)}
+		if faults := agentfile.Faults(err); faults != nil {
+			c.Faults = faults.List
+		}
+		m.printJSON(m.Stdout, c)
+	case m.json:
+		m.printJSON(m.Stdout, checked{File: file, OK: true, Agent: def.Name, Digest: definition.Digest(def)})
+	case err != nil:
+		fmt.Fprintf(m.Stdout, "%s %s\n", m.paint().red("✗"), strings.ReplaceAll(api.AsError(err).Message, "\n", "\n✗ "))
+	default:
+		fmt.Fprintf(m.Stdout, "✓ %s: the agent %s on %s\n", file, def.Name, def.DefaultModel)
+	}
+}
+
+// agentHost is what an agent file may name here.
+func agentHost(cfg *config.Config) agentfile.Host {
+	host := agentfile.Host{Providers: append(cfg.Names(), offlineProvider)}
+	for _, t := range tools(time.Now) {
+		host.Tools = append(host.Tools, t.Declaration())
+	}
+	return host
+}
+
+// isFile tells a file of --agent from the name of an agent: no name of a file ending or of a directory is an agent's.
+func isFile(agent string) bool {
+	return strings.ContainsAny(agent, `/\`) || strings.HasSuffix(agent, ".yaml") || strings.HasSuffix(agent, ".yml")
+}
+
+// settle decides on the model and the agent of a command that talks.
+func (m *Main) settle(ctx context.Context, s settings) (choice, openworker.AgentDefinition, error) {
+	if s.agent == "" {
+		c, err := m.choose(ctx, s.model)
+		if err != nil {
+			return c, openworker.AgentDefinition{}, err
+		}
+		def, err := s.definition(c.model)
+		return c, def, err
+	}
+	def, err := m.namedAgent(ctx, s.agent)
+	if err != nil {
+		return choice{}, openworker.AgentDefinition{}, err
+	}
+	want := asked{s.model, "--model"}
+	if s.model == "" {
+		want = asked{def.DefaultModel.String(), "the agent " + def.Name}
+	}
+	c, err := m.chooseAsked(ctx, want)
+	if err != nil {
+		return c, openworker.AgentDefinition{}, err
+	}
+	bound, err := withTools(def)
+	return c, bound, err
+}
+
+func (m *Main) namedAgent(ctx context.Context, agent string) (api.AgentDefinition, error) {
+	if !isFile(agent) {
+		return m.storedAgent(ctx, agent)
+	}
+	cfg, err := m.configuration()
+	if err != nil {
+		return api.AgentDefinition{}, err
+	}
+	return agentfile.Read(agent, agentHost(cfg))
+}
+
+// storedAgent finds an agent of the store.
+func (m *Main) storedAgent(ctx context.Context, name string) (found api.AgentDefinition, err error) {
+	h, err := m.openToRead(ctx)
+	if err != nil {
+		return found, err
+	}
+	defer closeAfter(h, &err)
+	err = eachAgent(ctx, h, func(def api.AgentDefinition) {
+		if def.Name == name {
+			found = def
+		}
+	})
+	if err == nil && found.Name == "" {
+		err = api.Errorf(api.CodeAgentNotFound, "no agent %q is in this store; a file is named with its ending or its directory: %s.yaml, ./%s", name, name, name)
+	}
+	return found, err
+}
+
+func eachAgent(ctx context.Context, h *openworker.Harness, do func(api.AgentDefinition)) error {
+	for query := (api.AgentQuery{Limit: api.MaxPage}); ; {
+		page, err := h.Service().Agents(ctx, query)
+		if err != nil {
+			return err
+		}
+		for _, def := range page.Agents {
+			do(def)
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+// withTools gives a definition the bodies of its tools.
+func withTools(def api.AgentDefinition) (openworker.AgentDefinition, error) {
+	bound := openworker.AgentDefinition{
+		Name: def.Name, Instructions: def.Instructions, Approvals: def.Approvals, DefaultModel: def.DefaultModel, Limits: def.Limits,
+		BuiltinTools: def.BuiltinTools, UnknownOutcome: def.UnknownOutcome, AutoSkipQuestions: def.AutoSkipQuestions,
+		AutoApproverContext: def.AutoApproverContext, Compaction: def.Compaction,
+	}
+	own := map[string]openworker.Tool{}
+	for _, t := range tools(time.Now) {
+		own[t.Declaration().Name] = t
+	}
+	for _, d := range def.Tools {
+		t, ok := own[d.Name]
+		if !ok {
+			return bound, advised{api.Errorf(api.CodeRegistrationMissing, "the agent %s needs the tool %s, which openworker does not have", def.Name, d.Name),
+				"only a program that has the tool " + d.Name + " runs it"}
+		}
+		bound.Tools = append(bound.Tools, t)
+	}
+	return bound, nil
+}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/config"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/document"
+	"github.com/openworkerai/openworker/store/sqlite"
+)
+
+// checkTimeout bounds the reading of the whole store.
+const checkTimeout = 5 * time.Second
+
+// The statuses of a finding.
+const (
+	findingOK      = "ok"
+	findingWarning = "warning"
+	findingFailed  = "failed"
+)
+
+// finding is what one check of the doctor found.
+type finding struct {
+	Check   string `json:"check"`
+	Status  string `json:"status"`
+	Message string `json:"message"`
+	Next    string `json:"next,omitempty"`
+}
+
+func (m *Main) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Find out what is wrong, and what to do about it",
+		Long: `Looks at the state directory, the store in it, the configuration file, and each provider that has a key or needs none:
+whether its server is there, takes the key, and has the model that would be used. It changes nothing and makes nothing;
+of a server it asks for its list of models, which costs nothing. The exit code is 1 if something is marked ✗; what is
+marked ! may be as you want it.`,
+		Example: `  openworker doctor
+  openworker doctor --json`,
+		Args: cobra.NoArgs,
+		RunE: m.begin(func(ctx context.Context, _ []string) error {
+			failed := false
+			m.examine(ctx, func(f finding) {
+				failed = failed || f.Status == findingFailed
+				m.printFinding(f)
+			})
+			if failed {
+				return exitStatus(exitFailure)
+			}
+			return nil
+		}),
+	}
+}
+
+func (m *Main) printFinding(f finding) {
+	if m.json {
+		m.printJSON(m.Stdout, f)
+		return
+	}
+	p := m.paint()
+	mark := map[string]string{findingOK: "✓", findingWarning: "!", findingFailed: p.red("✗")}[f.Status]
+	fmt.Fprintf(m.Stdout, "%s %s: %s\n", mark, f.Check, f.Message)
+	if f.Next != "" {
+		fmt.Fprintf(m.Stdout, "  → %s\n", f.Next)
+	}
+}
+
+// examine makes the checks in order and tells each.
+func (m *Main) examine(ctx context.Context, tell func(finding)) {
+	directory, exists := m.examineDirectory()
+	tell(directory)
+	if exists {
+		for _, f := range m.examineStore(ctx) {
+			tell(f)
+		}
+	}
+	cfg, err := m.configuration()
+	switch {
+	case err != nil:
+		next := "correct the file, or name another with OPENWORKER_CONFIG; openworker config example shows what may stand in it"
+		if !errors.As(err, new(*document.Faults)) {
+			next = "set the variable to another value, or unset it"
+		}
+		tell(finding{"configuration", findingFailed, api.AsError(err).Message, next})
+		tell(finding{"providers", findingWarning, "not looked at, since the configuration cannot be used", ""})
+		return
+	case cfg.File == "":
+		tell(finding{"configuration", findingOK, "no file, since there is no directory for one; the environment alone counts", ""})
+	case !cfg.Present:
+		tell(finding{"configuration", findingOK, "no file at " + cfg.File + "; none is needed", ""})
+	default:
+		tell(finding{"configuration", findingOK, cfg.File + " can be read", ""})
+	}
+	m.examineProviders(ctx, tell)
+}
+
+func (m *Main) examineDirectory() (f finding, exists bool) {
+	f = finding{Check: "state directory", Status: findingOK}
+	exists, loose, err := sqlite.InspectDir(m.stateDir)
+	switch {
+	case err != nil:
+		f.Status, f.Message = findingFailed, api.AsError(err).Message
+		switch api.CodeOf(err) {
+		case api.CodeStoreReadOnly:
+			f.Next = "make it writable for this user, or name another with --state-dir or OPENWORKER_STATE_DIR"
+		case api.CodeStoreUnsupported:
+			f.Next = "name a directory on a local disk with --state-dir or OPENWORKER_STATE_DIR"
+		default:
+			f.Next = "name another directory with --state-dir or OPENWORKER_STATE_DIR"
+		}
+	case !exists:
+		f.Message = m.stateDir + " is not there yet; the first message makes it"
+	case loose:
+		f.Status, f.Message = findingWarning, m.stateDir+" is open to other users; it is closed to them when it is used next"
+		f.Next = "chmod 700 " + m.stateDir + " closes it now"
+	default:
+		f.Message = m.stateDir + " is there, writable and private"
+	}
+	return f, exists
+}
+
+func (m *Main) examineStore(ctx context.Context) []finding {
+	found, err := sqlite.Inspect(ctx, m.stateDir)
+	schema := finding{Check: "schema", Status: findingOK}
+	switch {
+	case api.CodeOf(err) == api.CodeStoreTooNew:
+		schema.Status, schema.Message = findingFailed, api.AsError(err).Message
+		schema.Next = fmt.Sprintf("use the build that wrote it, or a later one: one whose openworker doctor knows schema %d", found.Schema)
+		return []finding{schema}
+	case err != nil:
+		schema.Status, schema.Message = findingFailed, api.AsError(err).Message
+		schema.Next = m.nextAboutStore(err)
+		return []finding{schema}
+	case !found.Exists:
+		schema.Message = "there is no store yet"
+		return []finding{schema}
+	case found.Schema < found.Known:
+		schema.Status = findingWarning
+		schema.Message = fmt.Sprintf("the store has schema %d, and this build writes schema %d", found.Schema, found.Known)
+		schema.Next = "it is brought up to date when it is used next, and older builds cannot use it then; openworker backup FILE keeps a copy"
+	default:
+		schema.Message = fmt.Sprintf("the store has schema %d, and this build knows schema %d", found.Schema, found.Known)
+	}
+	whole := finding{"store", findingOK, "its pages and rows fit together", ""}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	switch err := sqlite.Check(ctx, m.stateDir); {
+	case errors.Is(err, context.DeadlineExceeded):
+		whole.Status, whole.Message = findingWarning, fmt.Sprintf("it is too large to be checked as a whole in %s; nothing was found by then", checkTimeout)
+	case err != nil:
+		whole.Status, whole.Message, whole.Next = findingFailed, api.AsError(err).Message, m.nextAboutStore(err)
+	}
+	return []finding{schema, whole}
+}
+
+func (m *Main) nextAboutStore(err error) string {
+	switch api.CodeOf(err) {
+	case api.CodeStoreCorrupt:
+		return "stop every process that uses it, and put a back-up in its place"
+	case api.CodeStoreUnsupported:
+		return "name another directory with --state-dir or OPENWORKER_STATE_DIR"
+	}
+	return "look at the owner and the modes of the files in " + m.stateDir
+}
+
+// examineProviders asks the servers of those that can be called, the chosen one first.
+func (m *Main) examineProviders(ctx context.Context, tell func(finding)) {
+	c, err := m.choose(ctx, "")
+	if err != nil {
+		var a advised
+		next := "openworker config shows what is configured"
+		if errors.As(err, &a) {
+			next = a.next
+		}
+		tell(finding{"model", findingFailed, api.AsError(err).Message, next})
+		return
+	}
+	if !c.server && c.config.Model == "" {
+		tell(finding{"providers", findingFailed, "no provider has a key, and no local server was found: " + c.line,
+			"set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, store a key with openworker config set-key PROVIDER, or start Ollama or llama.cpp"})
+		return
+	}
+	examined := c.usable
+	if chosen, ok := m.answering(); ok && !slices.ContainsFunc(examined, func(p config.Provider) bool { return p.Name == chosen.Name }) {
+		examined = append([]config.Provider{chosen}, examined...)
+	}
+	lists := map[string][]string{}
+	for _, p := range examined {
+		f, listed := m.examineServer(ctx, p)
+		tell(f)
+		if f.Status != findingFailed {
+			lists[p.Name] = listed
+		}
+	}
+	tell(examineModel(c, lists))
+}
+
+// examineServer asks a provider's server for its models, with its key.
+func (m *Main) examineServer(ctx context.Context, p config.Provider) (f finding, listed []string) {
+	f = finding{Check: p.Name, Status: findingOK}
+	key, from, _ := m.chosen.config.Key(ctx, p) // looked up without an error when it was chosen
+	with := "without a key"
+	if key != "" {
+		with = "with the key in " + from
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	listed, err := p.List(ctx, key)
+	var failed *config.ListError
+	switch {
+	case err == nil:
+		f.Message = fmt.Sprintf("the server at %s answers %s and lists %d models", p.BaseURL, with, len(listed))
+	case !errors.As(err, &failed):
+		f.Status, f.Message = findingFailed, err.Error()
+	case failed.Status == 0:
+		f.Status, f.Message, f.Next = findingFailed, fmt.Sprintf("the server at %s cannot be reached: %v", p.BaseURL, err), m.aboutServer(api.CodeProviderUnreachable, p)
+	case failed.Status == 401:
+		f.Status, f.Message, f.Next = findingFailed, fmt.Sprintf("the server at %s refuses a request %s", p.BaseURL, with), m.aboutServer(api.CodeAuthenticationFailed, p)
+	case failed.Status >= 500 || failed.Status == 429:
+		f.Status, f.Message, f.Next = findingWarning, fmt.Sprintf("the server at %s is there and fails now: %v", p.BaseURL, err), "try again later"
+	default:
+		f.Status = findingWarning
+		f.Message = fmt.Sprintf("the server at %s is there, and its list of models cannot be read (%v), so neither key nor model is known to be good", p.BaseURL, err)
+		f.Next = "if a message fails, check " + addressIn(p) + "; where the protocol is " + string(config.OpenAIChat) + " it usually ends in /v1"
+	}
+	return f, listed
+}
+
+// examineModel looks for the chosen model in its server's list, which is missing where the server has failed.
+func examineModel(c choice, lists map[string][]string) finding {
+	f := finding{Check: "model", Status: findingOK, Message: c.line}
+	listed, answered := lists[c.model.Provider]
+	switch {
+	case !c.server:
+	case !answered, len(listed) == 0:
+		f.Status = findingWarning
+		f.Message += "; whether it is there its server could not say"
+	case !slices.Contains(listed, c.model.Name):
+		f.Status = findingFailed
+		f.Message = fmt.Sprintf("%s has no model %s (%s)", c.model.Provider, c.model.Name, c.line)
+		f.Next = "name one with --model or OPENWORKER_MODEL: " + strings.Join(likely(c.model.Name, listed), ", ")
+	}
+	return f
+}
+
+// likely are up to five names of a list, those that begin most like the name first.
+func likely(name string, listed []string) []string {
+	alike := func(other string) (n int) {
+		for n < len(name) && n < len(other) && name[n] == other[n] {
+			n++
+		}
+		return n
+	}
+	sorted := slices.Clone(listed)
+	slices.SortStableFunc(sorted, func(a, b string) int { return alike(b) - alike(a) })
+	if len(sorted) > 5 {
+		return append(sorted[:5], fmt.Sprintf("and %d others", len(listed)-5))
+	}
+	return sorted
+}

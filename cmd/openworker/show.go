@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openworkerai/openworker"
+	"github.com/openworkerai/openworker/api"
+)
+
+func (m *Main) sessionsShowCommand() *cobra.Command {
+	var last int
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
+		Use:   "show SESSION",
+		Short: "Show where a session stands",
+		Long: `Shows where a session stands: what it is doing and waits for, its agent and model, what it has used, open questions, queued
+messages, actions whose outcome is unknown, and its last messages. Looking runs nothing.`,
+		Example: `  openworker sessions show SESSION
+  openworker sessions show SESSION --last 20 --json`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: m.completeOne(m.sessionIDs),
+		RunE: m.begin(func(ctx context.Context, args []string) (err error) {
+			if last < 0 || last > api.MaxPage {
+				return misused("--last is %d; give 0 to %d", last, api.MaxPage)
+			}
+			h, err := m.openToRead(ctx)
+			if err != nil {
+				return err
+			}
+			defer closeAfter(h, &err)
+			_, state, err := findSession(ctx, h, args[0])
+			if err != nil {
+				return err
+			}
+			messages, err := lastMessages(ctx, h, args[0], last)
+			if err != nil {
+				return err
+			}
+			if m.json {
+				m.printJSON(m.Stdout, struct {
+					openworker.SessionState
+					LastMessages []openworker.HistoryItem `json:"lastMessages"`
+				}{state, messages})
+				return nil
+			}
+			m.printState(state, messages)
+			return nil
+		}),
+	}
+	cmd.Flags().IntVar(&last, "last", 4, "how many of its last messages")
+	return cmd
+}
+
+// lastMessages are the last items of a session that somebody said.
+func lastMessages(ctx context.Context, h *openworker.Harness, session string, count int) ([]openworker.HistoryItem, error) {
+	kept := []openworker.HistoryItem{}
+	for query := (api.HistoryQuery{Session: session, Limit: api.MaxPage}); count > 0; {
+		page, err := h.Service().History(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range page.Items {
+			if item.Type == "user" || item.Type == "assistant" && item.Text != "" {
+				kept = append(kept, item)
+			}
+		}
+		if len(kept) > count { // the whole of a long history is never held
+			kept = slices.Clone(kept[len(kept)-count:])
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			break
+		}
+	}
+	return kept, nil
+}
+
+func (m *Main) printState(s openworker.SessionState, messages []openworker.HistoryItem) {
+	p := m.paint()
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(m.Stdout, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("session", "%s", s.Session)
+	line("activity", "%s", s.Activity)
+	if s.Run != "" {
+		line("run", "%s", s.Run)
+	}
+	for _, reason := range s.WaitingFor {
+		if reason.Interaction == "" {
+			line("waits for", "%s %s", reason.Code, reason.Name)
+		}
+	}
+	line("agent", "%s", s.Agent)
+	line("model", "%s", s.Model)
+	line("used", "%s", tokens(s.Usage))
+	if s.Workspace != "" {
+		line("workspace", "%s", s.Workspace)
+	}
+	line("created", "%s", s.Created.Local().Format(time.DateTime+" MST"))
+	line("events", "%d", s.LastEvent)
+	for _, open := range s.Interactions {
+		line("question", "%s", question(open))
+	}
+	for _, action := range s.UnknownActions {
+		line("unknown", "%s, call %s, attempt %d: whether it took effect is not known", printable(action.Tool), action.CallID, action.Attempt)
+	}
+	for _, run := range s.Queue {
+		line("queued", "%s", run)
+	}
+	for _, timer := range s.Timers {
+		line("timer", "%s at %s", timer.Kind, timer.At.Local().Format(time.DateTime+" MST"))
+	}
+	for _, grant := range s.Grants {
+		line("allowed", "%s", printable(grant.Tool))
+	}
+	for _, item := range messages {
+		text := printable(item.Text)
+		if item.Type == "user" {
+			text = p.bold("> " + strings.ReplaceAll(text, "\n", "\n> "))
+		}
+		fmt.Fprintf(m.Stdout, "\n%s\n", text)
+	}
+	fmt.Fprintf(m.Stdout, "\n%s\n", p.dim(m.again(s.Session)+" goes on with it"))
+}
