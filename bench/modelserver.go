@@ -16,12 +16,12 @@ import (
 )
 
 // tally is what the model server saw. Results are tool results that are right: each call asks for another
-// sum, so a tool that did not run, or an old result, is noticed. Messages are those of the newest request.
+// sum, so a tool that did not run, or an old result, is noticed. History is how many results of tools the newest request held.
 type tally struct {
 	Requests int `json:"requests"`
 	Results  int `json:"results"`
 	Wrong    int `json:"wrong"`
-	Messages int `json:"messages"`
+	History  int `json:"history"`
 }
 
 // check tells whether turns since an earlier tally made both their model calls and ran their tool.
@@ -34,14 +34,12 @@ func (t tally) check(before tally, turns int) error {
 		turns, 2*turns, turns, requests, results, wrong)
 }
 
-// checkHistory tells whether the newest request held the whole of a session that now has so many turns: four
-// messages of each turn before, three of its own, and perhaps instructions.
+// checkHistory tells whether the newest request, the last of a session's turn, held the whole of the session.
 func (t tally) checkHistory(turns int) error {
-	want := 4*turns - 1
-	if t.Messages == want || t.Messages == want+1 {
+	if t.History == turns {
 		return nil
 	}
-	return fmt.Errorf("turn %d of a session should have sent %d messages, or one more; it sent %d", turns, want, t.Messages)
+	return fmt.Errorf("turn %d of a session should have sent %d results of tools; it sent %d", turns, turns, t.History)
 }
 
 // modelServer answers a user's message with a call of add and a tool's result with text, at once and without
@@ -56,18 +54,22 @@ type modelServer struct {
 
 // serveModel runs until standard input ends, so that it does not outlive its parent.
 func serveModel() error {
-	s := &modelServer{open: map[int]bool{}}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", s.complete)
-	mux.HandleFunc("GET /tally", s.tally)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Printf("http://%s\n", listener.Addr())
-	go func() { _ = http.Serve(listener, mux) }() // ends with the process
+	go func() { _ = http.Serve(listener, newModelServer()) }() // ends with the process
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	return nil
+}
+
+func newModelServer() http.Handler {
+	s := &modelServer{open: map[int]bool{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", s.complete)
+	mux.HandleFunc("GET /tally", s.tally)
+	return mux
 }
 
 func (s *modelServer) tally(w http.ResponseWriter, _ *http.Request) {
@@ -84,10 +86,10 @@ func (s *modelServer) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	stream := bytes.Contains(body, []byte(`"stream":true`))
 	role, sum := lastMessage(body)
-	messages := bytes.Count(body, []byte(roleKey))
+	history := bytes.Count(body, []byte(roleKey+`tool"`))
 	s.mu.Lock()
 	s.seen.Requests++
-	s.seen.Messages = messages
+	s.seen.History = history
 	number := s.seen.Requests
 	if role == "tool" {
 		if s.open[sum] {

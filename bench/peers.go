@@ -20,8 +20,8 @@ type peer struct {
 	build   func(ctx context.Context, out string) (command []string, err error)
 	// long tells that its sessions outlive a process, so that growth and cold resume mean something.
 	long     bool
-	optional bool // runs only where it is named
-	postgres bool // runs on a server that has to be started
+	optional bool      // runs only where it is named
+	postgres bool      // runs on a server that has to be started
 	server   *postgres // once it runs
 }
 

@@ -89,19 +89,22 @@ func do(p Peer, line string) (Answer, error) {
 func load(p Peer, sessions int, length time.Duration, turns int) (Answer, error) {
 	var wg sync.WaitGroup
 	times := make([][]time.Duration, sessions)
-	failed := make([]error, sessions)
+	errs := make(chan error, sessions)
 	start := time.Now()
 	for i := range sessions {
 		wg.Go(func() {
 			var turn Turn
-			for n := 0; time.Since(start) < length; n++ {
+			var err error
+			for n := 0; time.Since(start) < length && len(errs) == 0; n++ {
 				begun := time.Now()
 				if n%turns == 0 {
-					if turn, failed[i] = p.NewSession(); failed[i] != nil {
-						return
-					}
+					turn, err = p.NewSession()
 				}
-				if failed[i] = turn(); failed[i] != nil {
+				if err == nil {
+					err = turn()
+				}
+				if err != nil {
+					errs <- err
 					return
 				}
 				times[i] = append(times[i], time.Since(begun))
@@ -110,10 +113,8 @@ func load(p Peer, sessions int, length time.Duration, turns int) (Answer, error)
 	}
 	wg.Wait()
 	elapsed := time.Since(start)
-	for _, err := range failed {
-		if err != nil {
-			return Answer{}, err
-		}
+	if len(errs) > 0 {
+		return Answer{}, <-errs
 	}
 	return answer(slices.Concat(times...), elapsed)
 }
