@@ -135,7 +135,9 @@ func (s *splitter) boundary() (end int, glue bool) {
 		}
 		indented := strings.HasPrefix(text, "  ") || strings.HasPrefix(text, "\t")
 		isItem := listItem.MatchString(text)
-		if opener == "" && seen && blank && !indented && complete && !(inList && isItem) {
+		// A line may still become an item or a fence until its end, unless its beginning rules that out.
+		clear := complete || !strings.ContainsAny(text[:1], " \t-*+`~0123456789")
+		if opener == "" && seen && blank && !indented && clear && !(inList && isItem) {
 			return offset, false
 		}
 		before := opener

@@ -66,6 +66,7 @@ func (m *Model) interrupt() tea.Cmd {
 	now := m.opt.Now()
 	soon := !m.interrupted.IsZero() && now.Sub(m.interrupted) < leaveWithin
 	m.interrupted = now
+	m.unhint()
 	switch {
 	case soon:
 		m.leave(m.turn != nil)

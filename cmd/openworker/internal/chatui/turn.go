@@ -56,9 +56,9 @@ func (m *Model) enter(run string, began time.Time) {
 // told says whether anything of the attempt's text was shown.
 func (t *turn) told() bool { return len(t.said.text) > 0 }
 
-// clear makes the attempt's text void.
+// clear forgets the attempt.
 func (t *turn) clear() {
-	t.said, t.mused, t.split, t.given, t.since = speech{}, speech{}, splitter{}, 0, time.Time{}
+	t.begun, t.said, t.mused, t.split, t.given, t.since = attempt{}, speech{}, speech{}, splitter{}, 0, time.Time{}
 }
 
 // data decodes an event's data; what is of another shape gives the zero value, and is shown as far as it goes.
