@@ -210,55 +210,61 @@ func (a *answer) itemDone(e *event) *model.Error {
 // settle takes the answer's items as the last event has them: what did not come before is added in its place, what
 // has come whole stays.
 func (a *answer) settle(output []json.RawMessage) *model.Error {
-	came := slices.Clone(a.items)
+	whole := make([]outputItem, len(output))
 	for i, raw := range output {
-		whole, err := a.decode(raw)
-		if err != nil {
+		var err *model.Error
+		if whole[i], err = a.decode(raw); err != nil {
 			return err
 		}
-		it := known(came, whole, i)
+	}
+	for i, it := range known(a.items, whole) {
 		if it == nil {
-			if it, err = a.open(whole.kind(), whole.ID, i); err != nil {
+			var err *model.Error
+			if it, err = a.open(whole[i].kind(), whole[i].ID, i); err != nil {
 				return err
 			}
 			last := len(a.items) - 1
 			a.items = slices.Insert(a.items[:last], min(i, last), it)
-		} else {
-			came[slices.Index(came, it)] = nil
 		}
 		if it.done {
 			if it.kind == model.ReasoningItem && it.private == nil {
-				it.private = reasoningData(raw)
+				it.private = reasoningData(output[i])
 			}
 			continue
 		}
-		if err := a.finish(it, whole, raw); err != nil {
+		if err := a.finish(it, whole[i], output[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// known finds an item again: by its ID, a call by its own, and else by its place or by what it is, since some
-// servers give other IDs at the end. A call that is like one that came is that one: what is joined wrongly is
-// missed, what is split wrongly would run twice. came has nil for what has been found.
-func known(came []*item, whole outputItem, place int) *item {
-	kind := whole.kind()
-	for _, same := range []func(i int, it *item) bool{
-		func(_ int, it *item) bool { return whole.ID != "" && it.id == whole.ID },
-		func(_ int, it *item) bool { return whole.CallID != "" && it.callID == whole.CallID },
-		func(i int, it *item) bool { return i == place },
-		func(_ int, it *item) bool {
-			return kind != model.ToolCallItem || it.name == whole.Name && string(it.arguments) == whole.Arguments
-		},
+// known finds among the items that came those that come again at the end, nil for one that is new. They go by their
+// IDs, calls by their own, and the rest by their places or by what they are, since some servers give other IDs at
+// the end: a call that is like one that came is that one, or it would run twice.
+func known(came []*item, whole []outputItem) []*item {
+	found, taken := make([]*item, len(whole)), make([]bool, len(came))
+	for _, same := range []func(at int, it *item, place int, w *outputItem) bool{
+		func(_ int, it *item, _ int, w *outputItem) bool { return w.ID != "" && it.id == w.ID },
+		func(_ int, it *item, _ int, w *outputItem) bool { return w.CallID != "" && it.callID == w.CallID },
+		func(at int, it *item, place int, w *outputItem) bool { return at == place && it.like(w) },
+		func(_ int, it *item, _ int, w *outputItem) bool { return it.like(w) },
 	} {
-		for i, it := range came {
-			if it != nil && it.kind == kind && same(i, it) {
-				return it
+		for place := range whole {
+			for at, it := range came {
+				w := &whole[place]
+				if found[place] == nil && !taken[at] && it.kind == w.kind() && same(at, it, place, w) {
+					found[place], taken[at] = it, true
+				}
 			}
 		}
 	}
-	return nil
+	return found
+}
+
+// like reports whether an item of the same kind may be this one: a call of that name whose arguments begin like its.
+func (it *item) like(w *outputItem) bool {
+	return it.kind != model.ToolCallItem || it.name == w.Name && strings.HasPrefix(w.Arguments, string(it.arguments))
 }
 
 // stopReason goes by what the answer holds, see the package's text. status is "incomplete" or something else.

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -49,11 +50,14 @@ func (p *Provider) attempt(watch *wire.Watch, req model.Request, a *answer) *mod
 	defer resp.Body.Close()
 	for events := wire.NewEvents(resp.Body); ; {
 		data, err := events.Next()
+		data = bytes.TrimSpace(data)
 		switch {
 		case err == io.EOF, err == nil && string(data) == "[DONE]": // which is no end mark of this protocol
 			return watch.Error(nil)
 		case err != nil:
 			return watch.Error(err)
+		case len(data) == 0:
+			continue
 		case watch.Context().Err() != nil: // a consumer that cancels gets nothing more of what is buffered
 			return watch.Error(watch.Context().Err())
 		}

@@ -77,6 +77,10 @@ func answerCases() []modeltest.Case {
 			Calls: []modeltest.Call{{ID: "call_1", Name: "get_weather", Arguments: brno}, {ID: "call_1", Name: "get_time", Arguments: brno}},
 			Stop:  model.StopToolCalls, Usage: counted,
 		}},
+		{Name: "the first of two calls comes with the last event only", Want: modeltest.Want{Calls: []modeltest.Call{weather, clock}, Stop: model.StopToolCalls, Usage: counted}},
+		{Name: "equal calls under other IDs in the last event", Want: modeltest.Want{
+			Calls: []modeltest.Call{weather, {ID: "call_b", Name: "get_weather", Arguments: brno}}, Stop: model.StopToolCalls, Usage: counted,
+		}},
 		{Name: "an end of a call that comes twice", Want: modeltest.Want{Calls: []modeltest.Call{weather, clock}, Stop: model.StopToolCalls, Usage: counted}},
 		{Name: "calls whose pieces are mixed", Want: modeltest.Want{Calls: []modeltest.Call{weather, clock}, Stop: model.StopToolCalls, Usage: counted}},
 	}
