@@ -49,21 +49,17 @@ type contentWriter struct {
 // append appends the contents of items to those of the items before.
 func (w *contentWriter) append(b []byte, items []model.Item) []byte {
 	for len(items) > 0 {
-		n := 1
-		switch items[0].Kind {
-		case model.UserItem:
+		if items[0].Kind == model.UserItem {
 			b = appendUser(b, items[0])
-		case model.ToolResultItem: // of no answer that is there: Check refuses it, and so does the server
-			b = appendContent(b, content{Role: "user", Parts: results(nil, items[:1])})
-		default:
-			n = span(items, func(k model.ItemKind) bool { return k != model.UserItem && k != model.ToolResultItem })
-			answer := items[:n]
-			given := items[n : n+span(items[n:], func(k model.ItemKind) bool { return k == model.ToolResultItem })]
-			n += len(given)
-			b = appendContent(b, content{Role: "model", Parts: w.answer(answer)})
-			b = appendContent(b, content{Role: "user", Parts: results(answer, given)})
+			items = items[1:]
+			continue
 		}
-		items = items[n:]
+		n := span(items, func(k model.ItemKind) bool { return k != model.UserItem && k != model.ToolResultItem })
+		answer, rest := items[:n], items[n:]
+		n = span(rest, func(k model.ItemKind) bool { return k == model.ToolResultItem })
+		b = appendContent(b, content{Role: "model", Parts: w.answer(answer)})
+		b = appendContent(b, content{Role: "user", Parts: results(answer, rest[:n])})
+		items = rest[n:]
 	}
 	return b
 }
