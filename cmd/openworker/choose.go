@@ -174,9 +174,14 @@ func (c choice) why(ctx context.Context, p config.Provider) string {
 	return "it needs no key"
 }
 
-// split takes "Provider/name" apart. ok is false where what stands before the first slash is no provider's name, as in
-// a model's name with slashes.
+// split takes "Provider/name" apart. A name with slashes that is configured as a whole is that model's. ok is false
+// where what stands before the first slash is no provider's name.
 func (c choice) split(text string) (provider, name string, ok bool) {
+	for _, p := range c.config.Providers {
+		if slices.Contains(p.Models, text) && c.has(p.Name) {
+			return p.Name, text, true
+		}
+	}
 	before, after, found := strings.Cut(text, "/")
 	if !found || after == "" {
 		return "", text, false

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,18 +20,23 @@ type words func(ctx context.Context) []string
 
 // completeOne completes a single argument.
 func (m *Main) completeOne(list words) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return list(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+		return beginning(typed, list(cmd.Context())), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// beginning are the words that go on with what is typed.
+func beginning(typed string, all []string) []string {
+	return slices.DeleteFunc(all, func(word string) bool { return !strings.HasPrefix(word, typed) })
 }
 
 // completeEach completes any number of arguments.
 func (m *Main) completeEach(list words) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return list(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return beginning(typed, list(cmd.Context())), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -109,10 +115,10 @@ func (m *Main) completeFlags(cmd *cobra.Command) {
 			if !strings.Contains(typed, "/") {
 				directive |= cobra.ShellCompDirectiveNoSpace
 			}
-			return m.modelNames(cmd.Context()), directive
+			return beginning(typed, m.modelNames(cmd.Context())), directive
 		},
-		"agent": func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return m.agentNames(cmd.Context()), cobra.ShellCompDirectiveDefault // files as well
+		"agent": func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return beginning(typed, m.agentNames(cmd.Context())), cobra.ShellCompDirectiveDefault // files as well
 		},
 		"approve": cobra.FixedCompletions([]string{"never", "ask"}, cobra.ShellCompDirectiveNoFileComp),
 	} {

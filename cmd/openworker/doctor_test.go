@@ -1,0 +1,262 @@
+package main
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"modernc.org/sqlite"
+
+	modeltestserver "github.com/openworkerai/openworker/model/modeltest/server"
+)
+
+// modelServer is a strict server of every protocol that wants a key and has two models.
+func modelServer(t *testing.T) *modeltestserver.Server {
+	t.Helper()
+	server, err := modeltestserver.New(modeltestserver.Config{
+		Credential: "sk-good", Models: []string{"tiny-1", "tiny-2", "large"},
+		Handler: func(r modeltestserver.Request) modeltestserver.Reply {
+			return modeltestserver.Reply{Text: fmt.Sprintf("%s says hello by %s", r.Model, r.Protocol)}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, refusal := range server.Refusals() {
+			t.Errorf("the server refused: %s", refusal)
+		}
+	})
+	return server
+}
+
+// diagnosis is what the doctor found, by check.
+func (p *place) diagnosis(code int, args ...string) map[string]finding {
+	p.t.Helper()
+	got := p.run("", append([]string{"doctor", "--json"}, args...)...)
+	if got.code != code {
+		p.t.Errorf("exit code %d, want %d: %s%s", got.code, code, got.out, got.err)
+	}
+	found := map[string]finding{}
+	for line := range strings.Lines(got.out) {
+		var f finding
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			p.t.Fatalf("%v in %s", err, line)
+		}
+		found[f.Check] = f
+	}
+	return found
+}
+
+func TestADoctorFindsNothingWrongWhereNothingIs(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.env["OPENAI_BASE_URL"], p.env["OPENAI_API_KEY"] = modelServer(t).URL(), "sk-good"
+	p.ok("", "run", "hello")
+	for check, f := range p.diagnosis(exitOK) {
+		if f.Status != findingOK {
+			t.Errorf("%s: %+v", check, f)
+		}
+	}
+	got := p.ok("", "doctor").out
+	for _, line := range []string{
+		"✓ state directory: ", "✓ schema: the store has schema 1", "✓ store: ", "✓ configuration: no file at ",
+		"✓ OpenAI: the server at ", "answers with the key in OPENAI_API_KEY and lists 3 models\n", "✓ model: tiny-1 at ",
+	} {
+		if !strings.Contains(got, line) {
+			t.Errorf("%q is not in\n%s", line, got)
+		}
+	}
+	if strings.Contains(got, "sk-good") {
+		t.Error("it tells the key")
+	}
+}
+
+// What the doctor must name, with what to do.
+func TestADoctorNamesTheFaultAndTheNextStep(t *testing.T) {
+	t.Parallel()
+	closed := func() string { // an address where nobody listens
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		return "http://" + listener.Addr().String()
+	}()
+	server := modelServer(t)
+	answer := func(status int, body string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	chat := func(base, key, model string) map[string]string {
+		return map[string]string{"OPENAI_BASE_URL": base, "OPENAI_API_KEY": key, "OPENWORKER_MODEL": model}
+	}
+	tests := []struct {
+		name         string
+		env          map[string]string
+		config       string
+		check        string
+		status       string
+		says, advice string
+	}{
+		{"no key", nil, "", "providers", findingFailed, "no provider has a key, and no local server was found", "set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY"},
+		{"no key for the model that is named", map[string]string{"OPENWORKER_MODEL": "Anthropic/claude-sonnet-5"}, "", "model", findingFailed, "Anthropic needs a key", "set ANTHROPIC_API_KEY, or store a key with openworker config set-key Anthropic"},
+		{"a wrong key", chat(server.URL(), "sk-bad", "tiny-1"), "", "OpenAI", findingFailed, "refuses a request with the key in OPENAI_API_KEY", "the server refused OPENAI_API_KEY; set one that is good"},
+		{"no key where the server wants one", chat(server.URL(), "", "tiny-1"), "", "OpenAI", findingFailed, "refuses a request without a key", "set OPENAI_API_KEY, or store a key"},
+		{"a wrong key at Anthropic's protocol", map[string]string{"ANTHROPIC_BASE_URL": server.Base(modeltestserver.Messages), "ANTHROPIC_API_KEY": "sk-bad"}, "", "Anthropic", findingFailed, "refuses a request with the key in ANTHROPIC_API_KEY", "the server refused ANTHROPIC_API_KEY"},
+		{"a wrong key at Google's protocol", map[string]string{"GOOGLE_API_KEY": "sk-bad"}, "providers: {Google: {baseURL: " + server.Base(modeltestserver.Gemini) + "}}", "Google", findingFailed, "refuses a request with the key in GOOGLE_API_KEY", "the server refused GOOGLE_API_KEY"},
+		{"a server that is not there", chat(closed+"/v1", "", "m"), "", "OpenAI", findingFailed, "cannot be reached: dial tcp ", "is the server at " + closed + "/v1 running? Set OPENAI_BASE_URL"},
+		{"a model that is not there", chat(server.URL(), "sk-good", "tiny-3"), "", "model", findingFailed, "OpenAI has no model tiny-3", "name one with --model or OPENWORKER_MODEL: tiny-1, tiny-2, large"},
+		{"a model that the file names and that is not there", map[string]string{"OPENAI_BASE_URL": server.URL(), "OPENAI_API_KEY": "sk-good"}, "model: OpenAI/huge", "model", findingFailed, "config.yaml:1:8 names it", "tiny-1, tiny-2, large"},
+		{"a server without a list", chat(answer(404, ""), "", "m"), "", "OpenAI", findingWarning, "its list of models cannot be read (HTTP 404)", "check OPENAI_BASE_URL; where the protocol is openai-chat it usually ends in /v1"},
+		{"a web page", chat(answer(200, "<html>"), "", "m"), "", "OpenAI", findingWarning, "what came is no list of models", "check OPENAI_BASE_URL"},
+		{"a server that fails now", chat(answer(503, ""), "", "m"), "", "OpenAI", findingWarning, "is there and fails now: HTTP 503", "try again later"},
+		{"a file that is wrong", nil, "modle: x", "configuration", findingFailed, `config.yaml:1:1: there is no field "modle"`, "correct the file, or name another with OPENWORKER_CONFIG"},
+		{"an address that is none", chat("nowhere", "", ""), "", "configuration", findingFailed, "OPENAI_BASE_URL: BaseURL must be an absolute", "set the variable to another value"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			for name, value := range tt.env {
+				p.env[name] = value
+			}
+			p.configure(tt.config)
+			code := exitFailure
+			if tt.status == findingWarning {
+				code = exitOK
+			}
+			f := p.diagnosis(code)[tt.check]
+			if f.Status != tt.status || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Next, tt.advice) {
+				t.Errorf("%+v", f)
+			}
+			if strings.Contains(fmt.Sprint(f), "sk-") {
+				t.Errorf("it tells a key: %+v", f)
+			}
+			if _, err := os.Stat(p.env["OPENWORKER_STATE_DIR"]); !os.IsNotExist(err) {
+				t.Errorf("it made a state directory: %v", err)
+			}
+		})
+	}
+}
+
+// configure writes the configuration file, unless the text is empty.
+func (p *place) configure(text string) string {
+	p.t.Helper()
+	file := filepath.Join(p.dir, "config", "config.yaml")
+	if text == "" {
+		return file
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	return file
+}
+
+// change carries out a statement on the store behind the program's back.
+func (p *place) change(statement string) {
+	p.t.Helper()
+	name := url.URL{Scheme: "file", Path: filepath.Join(p.env["OPENWORKER_STATE_DIR"], "openworker.db")}
+	db, err := (&sqlite.Driver{}).Open(name.String())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.(driver.ExecerContext).ExecContext(p.t.Context(), statement, nil); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestADoctorKnowsOlderAndNewerStores(t *testing.T) {
+	t.Parallel()
+	for statement, want := range map[string]finding{
+		`UPDATE meta SET value = '9' WHERE key IN ('version', 'oldest_build_that_may_run')`: {
+			"schema", findingFailed, "the store has schema 9 and needs a build that knows schema 9", "use the build that wrote it, or a later one: one whose openworker doctor knows schema 9",
+		},
+		`UPDATE meta SET value = '9' WHERE key = 'version'`: {"schema", findingOK, "the store has schema 9, and this build knows schema", ""},
+	} {
+		t.Run(statement, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.ok("", "run", "hello")
+			p.change(statement)
+			p.env["OPENAI_BASE_URL"], p.env["OPENAI_API_KEY"] = modelServer(t).URL(), "sk-good"
+			code := exitOK
+			if want.Status == findingFailed {
+				code = exitFailure
+			}
+			f := p.diagnosis(code)["schema"]
+			if f.Status != want.Status || !strings.Contains(f.Message, want.Message) || f.Next != want.Next {
+				t.Errorf("%+v", f)
+			}
+			if diff := cmp.Diff(p.diagnosis(code)["schema"], f); diff != "" {
+				t.Errorf("the second time it is another: %s", diff)
+			}
+		})
+	}
+}
+
+func TestADoctorLooksAtTheDirectory(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		prepare func(t *testing.T, p *place)
+		want    finding
+	}{
+		{"one that others may look into", func(t *testing.T, p *place) {
+			p.ok("", "run", "hello")
+			if err := os.Chmod(p.env["OPENWORKER_STATE_DIR"], 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}, finding{"state directory", findingWarning, "is open to other users", "chmod 700 "}},
+		{"one of somebody else", func(t *testing.T, p *place) {
+			if err := os.MkdirAll(filepath.Join(p.env["OPENWORKER_STATE_DIR"], "photos"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}, finding{"state directory", findingFailed, "holds other things", "name another directory"}},
+		{"a file", func(t *testing.T, p *place) {
+			if err := os.WriteFile(p.env["OPENWORKER_STATE_DIR"], nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, finding{"state directory", findingFailed, "is a file", "name another directory"}},
+		{"no database", func(t *testing.T, p *place) {
+			dir := p.env["OPENWORKER_STATE_DIR"]
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "openworker.db"), []byte(strings.Repeat("no database ", 500)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, finding{"schema", findingFailed, "damaged", "put a back-up in its place"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			tt.prepare(t, p)
+			f := p.diagnosis(exitFailure)[tt.want.Check] // there is no key either
+			if f.Status != tt.want.Status || !strings.Contains(f.Message, tt.want.Message) || !strings.Contains(f.Next, tt.want.Next) {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
