@@ -52,9 +52,6 @@ type Config struct {
 	ExtraBody map[string]json.RawMessage
 }
 
-// maxLineBytes bounds one line or one event of a stream, or a JSON answer.
-const maxLineBytes = 16 << 20
-
 // Provider is a [model.Provider]. It is safe for concurrent use.
 type Provider struct {
 	config  Config

@@ -110,12 +110,12 @@ func isStream(resp *http.Response, reader *bufio.Reader) bool {
 }
 
 func (a *attempt) readStream(reader *bufio.Reader) error {
-	stream := events{r: reader}
+	stream := wire.NewEvents(reader)
 	for !a.answer.done {
 		if a.watch.Context().Err() != nil {
 			return a.watch.Context().Err()
 		}
-		data, err := stream.next()
+		data, err := stream.Next()
 		switch {
 		case err == io.EOF:
 			if a.answer.finish == "" {
@@ -144,11 +144,11 @@ func (a *attempt) readStream(reader *bufio.Reader) error {
 
 // readWhole reads an answer, or an error, that came as one JSON body although a stream was asked for.
 func (a *attempt) readWhole(resp *http.Response, reader *bufio.Reader) error {
-	data, err := io.ReadAll(io.LimitReader(reader, maxLineBytes+1))
+	data, err := io.ReadAll(io.LimitReader(reader, wire.MaxLineBytes+1))
 	switch {
 	case err != nil:
 		return err
-	case len(data) > maxLineBytes:
+	case len(data) > wire.MaxLineBytes:
 		return wire.ErrAnswerTooLong
 	case len(data) == 0:
 		return wire.Cut(errors.New("the answer was empty"))

@@ -15,7 +15,7 @@ const ErrLineTooLong = Excess("a line or event of the stream is larger than 16 M
 
 var doneMark = []byte("[DONE]")
 
-// Events reads server-sent events, for adapters whose SDK does not read them faithfully. It takes what servers
+// Events reads server-sent events, for adapters without an SDK, or whose SDK does not read them faithfully. It takes what servers
 // really send: lines that end in LF or CRLF, "data:" with or without a space, several data lines, events without
 // a blank line between them, a bare JSON object where an event should be (on one line or on several), a last
 // event without a line break. It never holds more than MaxLineBytes. It is not for concurrent use.
@@ -28,7 +28,7 @@ type Events struct {
 	opens   bool // what is held begins a bare object of several lines
 }
 
-// NewEvents reads from a body.
+// NewEvents reads from a body; a bufio.Reader with a buffer of 16 KiB is used as it is.
 func NewEvents(body io.Reader) *Events { return &Events{r: bufio.NewReaderSize(body, 16<<10)} }
 
 // Next returns the data of the next event; it is valid until the call after. io.EOF says that the body ended
