@@ -13,7 +13,7 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## chat in ./.openworker, with the model at OPENAI_BASE_URL or the offline one
+run: build ## chat in ./.openworker, with a provider that has a key, a local server, or offline
 	@bin/openworker chat --state-dir ./.openworker
 
 demo: build ## kill a process inside a side effect and watch the turn survive (under 20 s)

@@ -300,3 +300,44 @@ func TestAFileThatCannotBeReadSaysWhy(t *testing.T) {
 		t.Errorf("the cause is %v", errors.Unwrap(err))
 	}
 }
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"", "defaultModel: OpenAI/m\n", "a: &x [*x]\n", "? a\n: b\n", "<<: {a: 1}\n", "a: |\n  b\n", "a: >-\n b\n", "%YAML 1.2\n---\na: 1\n", "- - -\n", "{a: [", "!!str a", "a: 'b", "\"\\u12", "*a", "&a", "a:\n\t- b", "--- a\n...\n",
+	} {
+		f.Add(seed)
+	}
+	h := host()
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 10_000 {
+			return
+		}
+		def, err := agentfile.Parse("a.yaml", []byte(text), h)
+		if err != nil {
+			if faults := agentfile.Faults(err); faults == nil || len(faults.List) == 0 || faults.List[0].Line < 1 {
+				t.Fatalf("no place is told: %v", err)
+			}
+			return
+		}
+		if again, err := agentfile.Parse("a.yaml", agentfile.Write(def), h); err != nil || !cmp.Equal(def, again) {
+			t.Fatalf("%v: %s", err, cmp.Diff(def, again))
+		}
+	})
+}
+
+// The page shows files as they are.
+func TestTheFileInTheGuideIsAnAgent(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "guides", "agents.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	text, _, ok := strings.Cut(rest, "```")
+	h := host()
+	h.Tools = append(h.Tools, api.ToolDeclaration{Name: "calculate", InputSchema: json.RawMessage(`{"type":"object"}`)})
+	def, err := agentfile.Parse("reviewer.yaml", []byte(text), h)
+	if !ok || err != nil || def.Name != "reviewer" || def.Approvals.Mode != api.ApproveOnly {
+		t.Errorf("%+v, %v", def, err)
+	}
+}

@@ -341,3 +341,18 @@ func TestALocalServerIsFoundIfItListsModels(t *testing.T) {
 		})
 	}
 }
+
+// The page shows a file as it is.
+func TestTheFileInTheGuideIsAConfiguration(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "guides", "models.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	text, _, ok := strings.Cut(rest, "```")
+	c, err := config.Load(written(t, text, map[string]string{"TEAM": "t"}))
+	if !ok || err != nil || c.Model != "Local/openai/gpt-oss-20b" || !strings.Contains(strings.Join(c.Names(), " "), "Gateway") {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
