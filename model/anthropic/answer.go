@@ -48,7 +48,7 @@ type block struct {
 }
 
 // take adds one event and emits what it brings. Events of unknown types bring nothing.
-func (a *answer) take(event *sdk.MessageStreamEventUnion) *model.Error {
+func (a *answer) take(event *sdk.MessageStreamEventUnion) error {
 	switch event.Type {
 	case "message_start":
 		usage := &event.Message.Usage
@@ -71,12 +71,19 @@ func (a *answer) take(event *sdk.MessageStreamEventUnion) *model.Error {
 
 // count takes the counts of an event. They grow from event to event, and one may lack what another had.
 func (a *answer) count(input, read, written, out, think int64) {
-	a.counted = a.counted || input+read+written+out > 0
-	a.input, a.read, a.written = max(a.input, input), max(a.read, read), max(a.written, written)
-	a.out, a.think = max(a.out, out), max(a.think, think)
+	grow := func(have *int64, given int64) {
+		given = min(given, 1<<40) // so that sums hold
+		a.counted = a.counted || given > 0
+		*have = max(*have, given)
+	}
+	grow(&a.input, input)
+	grow(&a.read, read)
+	grow(&a.written, written)
+	grow(&a.out, out)
+	grow(&a.think, think)
 }
 
-func (a *answer) start(event *sdk.MessageStreamEventUnion) *model.Error {
+func (a *answer) start(event *sdk.MessageStreamEventUnion) error {
 	if len(a.blocks) == maxBlocks {
 		return wire.Malformed(fmt.Sprintf("the answer holds more than %d blocks", maxBlocks))
 	}
@@ -101,7 +108,7 @@ func (a *answer) start(event *sdk.MessageStreamEventUnion) *model.Error {
 		return a.bounded()
 	case blockCall:
 		if a.calls++; a.calls > wire.MaxCalls {
-			return wire.Malformed(wire.ErrTooManyCalls.Error())
+			return wire.ErrTooManyCalls
 		}
 		b.id, b.name, b.initial = from.ID, from.Name, from.JSON.Input.Raw()
 		a.received += len(b.name) + len(b.initial)
@@ -110,7 +117,7 @@ func (a *answer) start(event *sdk.MessageStreamEventUnion) *model.Error {
 	return nil
 }
 
-func (a *answer) add(event *sdk.MessageStreamEventUnion) *model.Error {
+func (a *answer) add(event *sdk.MessageStreamEventUnion) error {
 	b := a.open[event.Index]
 	if b == nil {
 		return wire.Malformed(fmt.Sprintf("the answer goes on in block %d, which has not begun", event.Index))
@@ -142,7 +149,7 @@ func known(kind string) bool {
 }
 
 // say adds text or thinking. What is emitted must be in the answer's order, so only the last block of its kind grows.
-func (a *answer) say(b *block, text string) *model.Error {
+func (a *answer) say(b *block, text string) error {
 	if text == "" {
 		return nil
 	}
@@ -160,15 +167,15 @@ func (a *answer) say(b *block, text string) *model.Error {
 	return nil
 }
 
-func (a *answer) sign(b *block, signature string) *model.Error {
+func (a *answer) sign(b *block, signature string) error {
 	b.signature.WriteString(signature)
 	a.private += len(signature)
 	return a.bounded()
 }
 
-func (a *answer) bounded() *model.Error {
+func (a *answer) bounded() error {
 	if a.received+a.private > wire.MaxAnswerBytes {
-		return wire.Malformed(wire.ErrAnswerTooLong.Error())
+		return wire.ErrAnswerTooLong
 	}
 	return nil
 }

@@ -1,9 +1,9 @@
 // Package anthropic speaks Anthropic's Messages API, streamed, through Anthropic's own SDK.
 //
 // An attempt is: a body (encode.go, blocks.go), one POST by the SDK (stream.go), events into an answer (answer.go).
-// The SDK gives the types of the protocol, the request and the split into events. It keeps nothing of ours: it is
-// told everything, reads no environment, retries nothing, and neither logs nor traces. What failed is told by
-// package wire.
+// The SDK gives the types of the protocol and makes the request. It keeps nothing of ours: it is told everything,
+// reads no environment, retries nothing, and neither logs nor traces. Package wire splits the stream into events,
+// which the SDK would do without a bound, and tells what has failed.
 //
 // The body. Head and messages are encoded by the SDK's types, each message once: the messages of a conversation
 // that only grows are kept encoded ([model.Encoded]) and copied. So each item gives the same bytes whatever comes

@@ -1,16 +1,15 @@
 package anthropic
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
-	"github.com/anthropics/anthropic-sdk-go/v2/packages/ssestream"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/internal/wire"
 )
@@ -52,34 +51,20 @@ func (p *Provider) attempt(watch *wire.Watch, req model.Request, a *answer) erro
 	if err := p.client.Post(watch.Context(), "v1/messages", body, &resp, options...); err != nil {
 		return err
 	}
-	events := ssestream.NewDecoder(resp)
-	defer events.Close()
+	defer resp.Body.Close()
+	events := wire.NewEvents(resp.Body)
 	for !a.done {
 		if err := watch.Context().Err(); err != nil {
 			return err
 		}
-		if !events.Next() {
-			if errors.Is(events.Err(), bufio.ErrTooLong) {
-				return wire.Malformed("an event of the stream is too large")
-			}
-			return cutOr(events.Err())
+		data, err := events.Next()
+		switch {
+		case err == io.EOF:
+			return wire.Cut(errors.New("it ended without its end mark"))
+		case err != nil:
+			return err
 		}
-		data := bytes.TrimSpace(events.Event().Data)
-		if len(data) == 0 {
-			continue
-		}
-		var event sdk.MessageStreamEventUnion
-		if err := json.Unmarshal(data, &event); err != nil {
-			return wire.Malformed("an event of the answer is not what the protocol has: " + err.Error())
-		}
-		if event.Type == "error" || events.Event().Type == "error" {
-			fault := wire.FaultOf(data)
-			if fault == nil {
-				fault = &wire.Fault{}
-			}
-			return watch.Fault(*fault, a.received)
-		}
-		if err := a.take(&event); err != nil {
+		if err := takeEvent(watch, a, data); err != nil {
 			return err
 		}
 	}
@@ -87,10 +72,19 @@ func (p *Provider) attempt(watch *wire.Watch, req model.Request, a *answer) erro
 	return nil
 }
 
-// cutOr is err, or that of a stream that ended in order and too early.
-func cutOr(err error) error {
-	if err != nil {
-		return err
+// takeEvent adds the data of an event to the answer. Bytes that are not UTF-8 become U+FFFD, as encoding/json does.
+func takeEvent(watch *wire.Watch, a *answer, data []byte) error {
+	if data = bytes.TrimSpace(bytes.ToValidUTF8(data, []byte("\ufffd"))); len(data) == 0 {
+		return nil
 	}
-	return wire.Cut(errors.New("it ended without its end mark"))
+	var event sdk.MessageStreamEventUnion
+	if err := json.Unmarshal(data, &event); err != nil {
+		return wire.Malformed("an event of the answer is not what the protocol has: " + err.Error())
+	}
+	if event.Type == "error" || event.Type == "" {
+		if fault := wire.FaultOf(data); fault != nil {
+			return watch.Fault(*fault, a.received)
+		}
+	}
+	return a.take(&event)
 }

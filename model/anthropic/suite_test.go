@@ -3,7 +3,6 @@ package anthropic_test
 import (
 	"os"
 	"testing"
-	"time"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/model"
@@ -115,7 +114,10 @@ func streamFailures() []modeltest.Case {
 		{Name: "C48 an error of no known kind after the text", Want: modeltest.Want{
 			Kind: model.KindOverloaded, Status: 200, Partial: halfText, Message: "flux", Retryable: true,
 		}},
-		{Name: "C48 an error event without an object", Want: modeltest.Want{
+		{Name: "C48 an error without a type", Want: modeltest.Want{
+			Kind: model.KindOverloaded, Status: 200, Partial: halfText, Message: "upstream", Retryable: true,
+		}},
+		{Name: "C48 an error without an object", Want: modeltest.Want{
 			Kind: model.KindOverloaded, Status: 200, Partial: halfText, Message: "no message", Retryable: true,
 		}},
 	}
@@ -136,6 +138,3 @@ func refusals() []modeltest.Case {
 		want("404 without an error", model.KindRefused, 404, "BaseURL"),
 	}
 }
-
-// A test that waits for what ought to come at once waits no longer than this.
-const patience = 10 * time.Second
