@@ -47,9 +47,15 @@ type messagesToolChoice struct {
 }
 
 type messagesThinking struct {
-	Type         string `json:"type"`
-	BudgetTokens *int   `json:"budget_tokens"`
-	Display      string `json:"display"`
+	Type         string           `json:"type"`
+	BudgetTokens *int             `json:"budget_tokens"`
+	Display      string           `json:"display"`
+	BlockBinding *messagesBinding `json:"block_binding"`
+}
+
+// messagesBinding says what happens to thinking that no longer fits what stands before it. The server checks none.
+type messagesBinding struct {
+	PrefixMismatchBehavior string `json:"prefix_mismatch_behavior"`
 }
 
 type messagesOutputConfig struct {
@@ -213,6 +219,9 @@ func (d *messagesDecoder) checkThinking() error {
 	}
 	if !slices.Contains([]string{"", "summarized", "omitted"}, thinking.Display) {
 		return fmt.Errorf("thinking.display: unknown value %q", thinking.Display)
+	}
+	if b := thinking.BlockBinding; b != nil && !slices.Contains([]string{"", "error", "drop_block"}, b.PrefixMismatchBehavior) {
+		return fmt.Errorf("thinking.block_binding.prefix_mismatch_behavior: unknown value %q", b.PrefixMismatchBehavior)
 	}
 	if choice := d.req.ToolChoice; choice != "" && choice != "auto" && choice != "none" {
 		return errors.New("thinking may not be enabled when tool_choice forces tool use")

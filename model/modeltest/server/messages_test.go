@@ -114,6 +114,7 @@ func TestMessagesRefusesWhatTheRealAPIRefuses(t *testing.T) {
 		"thinking that leaves nothing to say":         {msgWith(`"thinking":{"type":"enabled","budget_tokens":4096},`, msgHi), "max_tokens must be greater"},
 		"adaptive thinking with a budget":             {msgWith(`"thinking":{"type":"adaptive","budget_tokens":2000},`, msgHi), "another type"},
 		"thinking in a forced call":                   {msgWith(`"thinking":{"type":"adaptive"},"tool_choice":{"type":"any"},`, msgHi), "forces tool use"},
+		"thinking bound in an unknown way":            {msgWith(`"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"keep"}},`, msgHi), "prefix_mismatch_behavior"},
 		"thinking shown in an unknown way":            {msgWith(`"thinking":{"type":"adaptive","display":"full"},`, msgHi), "display"},
 		"a budget, but the call was not thought over": {msgWith(`"thinking":{"type":"enabled","budget_tokens":1024},`, msgHi, msgUse("c1"), user(msgResult("c1"))), "must start with a thinking block"},
 		"an unknown effort":                           {msgWith(`"output_config":{"effort":"huge"},`, msgHi), "effort"},
@@ -179,7 +180,7 @@ func TestMessagesTakesAWholeConversation(t *testing.T) {
 
 func TestMessagesGoesOnWithACallThatAnotherModelMade(t *testing.T) {
 	t.Parallel()
-	for name, head := range map[string]string{"without thinking": ``, "adaptive": `"thinking":{"type":"adaptive"},`} {
+	for name, head := range map[string]string{"without thinking": ``, "adaptive": `"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}},`} {
 		if _, err := modeltestserver.DecodeMessages([]byte(msgWith(head, msgHi, msgUse("c1"), user(msgResult("c1"))))); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
