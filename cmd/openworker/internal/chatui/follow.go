@@ -45,6 +45,7 @@ type queued struct{ run, text string }
 
 // attach reads where a session stands and what was said last.
 func (m *Model) attach() tea.Cmd {
+	m.following = true
 	generation, conversation := m.generation, m.conversation
 	return func() tea.Msg {
 		msg := attachedMsg{generation: generation}
@@ -213,7 +214,7 @@ func (m *Model) sent(msg sentMsg) tea.Cmd {
 		m.input.remember(text)
 		return m.say("the message was not sent; up brings it back", true)
 	}
-	m.outbox = m.outbox[1:]
+	m.outbox, m.refused = m.outbox[1:], Message{}
 	var cmds []tea.Cmd
 	if !m.following {
 		m.note("session " + m.conversation.ID())
@@ -247,8 +248,8 @@ func (m *Model) stands(msg resultMsg) {
 		return
 	}
 	for _, reason := range msg.result.WaitingFor {
-		if reason.Interaction != "" {
-			continue
+		if reason.Code == "" {
+			continue // a question, which has its card, or a time
 		}
 		t.waiting = append(t.waiting, reason)
 		m.noteIn(m.ink.yellow, "the turn waits: "+waitText(reason))

@@ -106,5 +106,8 @@ func (n *Notes) to(show func(line string)) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.part != "" {
+		_, _ = n.plain.Write([]byte(n.part)) // an error of a log is nobody's
+	}
 	n.show, n.part = show, ""
 }

@@ -64,6 +64,11 @@ func TestAMessageThatIsRefusedComesBack(t *testing.T) {
 	if again := get(t, f.sent); again != first {
 		t.Errorf("the second attempt is another submission: %+v, %+v", first, again)
 	}
+	f.tell("r1", api.EventTurnAccepted, api.TurnAccepted{Text: "hello there"})
+	d.See(t, "\n> hello there\n\n")
+	if third := d.say("hello there"); third.ID == first.ID {
+		t.Errorf("the same text later is the same submission: %+v", third)
+	}
 }
 
 func TestWhatIsTypedWhileATurnRunsIsQueued(t *testing.T) {
