@@ -49,7 +49,7 @@ type shownConfig struct {
 type shownProvider struct {
 	Name        string   `json:"name"`
 	Protocol    sourced  `json:"protocol"`
-	BaseURL     sourced  `json:"baseUrl"`
+	BaseURL     sourced  `json:"baseURL"`
 	KeySet      bool     `json:"keySet"`
 	KeyFrom     string   `json:"keyFrom,omitempty"`
 	KeyOptional bool     `json:"keyOptional,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,8 @@ type finding struct {
 }
 
 func (m *Main) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var model string
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out what is wrong, and what to do about it",
 		Long: `Looks at the state directory, the store in it, the configuration file, and each provider that has a key or needs none:
@@ -43,11 +45,12 @@ whether its server is there, takes the key, and has the model that would be used
 of a server it asks for its list of models, which costs nothing. The exit code is 1 if something is marked ✗; what is
 marked ! may be as you want it.`,
 		Example: `  openworker doctor
+  openworker doctor --model Anthropic/claude-sonnet-5
   openworker doctor --json`,
 		Args: cobra.NoArgs,
 		RunE: m.begin(func(ctx context.Context, _ []string) error {
 			failed := false
-			m.examine(ctx, func(f finding) {
+			m.examine(ctx, model, func(f finding) {
 				failed = failed || f.Status == findingFailed
 				m.printFinding(f)
 			})
@@ -57,6 +60,8 @@ marked ! may be as you want it.`,
 			return nil
 		}),
 	}
+	cmd.Flags().StringVar(&model, "model", "", "look for this model, as name or Provider/name; also OPENWORKER_MODEL")
+	return cmd
 }
 
 func (m *Main) printFinding(f finding) {
@@ -73,7 +78,7 @@ func (m *Main) printFinding(f finding) {
 }
 
 // examine makes the checks in order and tells each.
-func (m *Main) examine(ctx context.Context, tell func(finding)) {
+func (m *Main) examine(ctx context.Context, model string, tell func(finding)) {
 	directory, exists := m.examineDirectory()
 	tell(directory)
 	if exists {
@@ -98,7 +103,7 @@ func (m *Main) examine(ctx context.Context, tell func(finding)) {
 	default:
 		tell(finding{"configuration", findingOK, cfg.File + " can be read", ""})
 	}
-	m.examineProviders(ctx, tell)
+	m.examineProviders(ctx, model, tell)
 }
 
 func (m *Main) examineDirectory() (f finding, exists bool) {
@@ -171,8 +176,8 @@ func (m *Main) nextAboutStore(err error) string {
 }
 
 // examineProviders asks the servers of those that can be called, the chosen one first.
-func (m *Main) examineProviders(ctx context.Context, tell func(finding)) {
-	c, err := m.choose(ctx, "")
+func (m *Main) examineProviders(ctx context.Context, model string, tell func(finding)) {
+	c, err := m.choose(ctx, model)
 	if err != nil {
 		var a advised
 		next := "openworker config shows what is configured"
@@ -182,8 +187,8 @@ func (m *Main) examineProviders(ctx context.Context, tell func(finding)) {
 		tell(finding{"model", findingFailed, api.AsError(err).Message, next})
 		return
 	}
-	if !c.server && c.config.Model == "" {
-		tell(finding{"providers", findingFailed, "no provider has a key, and no local server was found: " + c.line,
+	if !c.server && c.config.Model == "" && model == "" {
+		tell(finding{"providers", findingFailed, "no provider has a key, and no local server was found, so only the offline model answers",
 			"set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, store a key with openworker config set-key PROVIDER, or start Ollama or llama.cpp"})
 		return
 	}
@@ -191,12 +196,21 @@ func (m *Main) examineProviders(ctx context.Context, tell func(finding)) {
 	if chosen, ok := m.answering(); ok && !slices.ContainsFunc(examined, func(p config.Provider) bool { return p.Name == chosen.Name }) {
 		examined = append([]config.Provider{chosen}, examined...)
 	}
+	type answer struct {
+		finding
+		listed []string
+	}
+	answers := make([]answer, len(examined))
+	var wait sync.WaitGroup
+	for i, p := range examined {
+		wait.Go(func() { answers[i].finding, answers[i].listed = m.examineServer(ctx, p) })
+	}
+	wait.Wait()
 	lists := map[string][]string{}
-	for _, p := range examined {
-		f, listed := m.examineServer(ctx, p)
-		tell(f)
-		if f.Status != findingFailed {
-			lists[p.Name] = listed
+	for i, a := range answers {
+		tell(a.finding)
+		if a.Status != findingFailed {
+			lists[examined[i].Name] = a.listed
 		}
 	}
 	tell(examineModel(c, lists))

@@ -82,6 +82,9 @@ func TestADoctorFindsNothingWrongWhereNothingIs(t *testing.T) {
 	if strings.Contains(got, "sk-good") {
 		t.Error("it tells the key")
 	}
+	if f := p.diagnosis(exitFailure, "--model", "larg")["model"]; f.Status != findingFailed || f.Next != "name one with --model or OPENWORKER_MODEL: large, tiny-1, tiny-2" {
+		t.Errorf("the model that is asked about: %+v", f)
+	}
 }
 
 // What the doctor must name, with what to do.

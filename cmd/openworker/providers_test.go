@@ -173,3 +173,31 @@ func TestAStoredKeyIsTaken(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// LI4: what the configuration says of a model bounds what may be asked of it.
+func TestAConfiguredModelsMaximumHolds(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.configure("providers:\n  Local: {protocol: openai-chat, baseURL: " + serve(t, "", func(w http.ResponseWriter, _ *http.Request) { answer(w, "yes") }) +
+		", keyOptional: true, models: {m: {window: 9000, maxOutputTokens: 300}}}\n")
+	if got := p.run("", "run", "--max-output-tokens", "301", "hello"); got.code != exitFailure || !strings.Contains(got.err, "error: invalid_limits: --max-output-tokens is 301, but the model gives at most 300 output tokens") {
+		t.Errorf("%+v", got)
+	}
+	if got := p.ok("", "run", "--max-output-tokens", "300", "hello"); got.out != "yes\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestASessionWhoseProviderHasNoKeyAnyMoreSaysWhichIsMissing(t *testing.T) {
+	t.Parallel()
+	server := modelServer(t)
+	p := newPlace(t)
+	p.env["ANTHROPIC_BASE_URL"], p.env["ANTHROPIC_API_KEY"] = server.Base(modeltestserver.Messages), "sk-good"
+	session := p.ok("", "run", "hello").session(t)
+	delete(p.env, "ANTHROPIC_BASE_URL")
+	delete(p.env, "ANTHROPIC_API_KEY")
+	got := p.run("", "run", "--session", session, "again")
+	if got.code != exitFailure || !strings.Contains(got.err, "session "+session+" talks to Anthropic/tiny-1\n  set ANTHROPIC_API_KEY, or store a key with openworker config set-key Anthropic and run openworker chat --session "+session+" again") {
+		t.Errorf("%+v", got)
+	}
+}
