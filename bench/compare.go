@@ -41,20 +41,43 @@ func (r *Report) compare(ctx context.Context, p plan, peers []peer, model *model
 			for i := range peers {
 				i = (i + round) % len(peers) // none is always the first
 				one := peers[i]
+				if r.failed(one.name) {
+					continue
+				}
 				say("%s, %d sessions, round %d …", one.name, sessions, round+1)
 				m, err := measure(ctx, p, one, model, sessions)
 				if err != nil {
-					return fmt.Errorf("%s, %d sessions: %w", one.name, sessions, err)
+					if err := r.fails(ctx, one.name, fmt.Errorf("%d sessions: %w", sessions, err)); err != nil {
+						return err
+					}
+					continue
 				}
 				cells[i].Rounds = append(cells[i].Rounds, m)
 			}
 		}
 		for i, one := range peers {
-			cells[i].Name, cells[i].Sessions, cells[i].Median = one.name, sessions, medianOf(cells[i].Rounds)
+			if !r.failed(one.name) {
+				cells[i].Name, cells[i].Sessions, cells[i].Median = one.name, sessions, medianOf(cells[i].Rounds)
+				r.Cells = append(r.Cells, cells[i])
+			}
 		}
-		r.Cells = append(r.Cells, cells...)
 	}
 	return nil
+}
+
+// fails notes that a peer broke, so that the others are measured all the same. OpenWorker may not, and a run
+// that was interrupted ends.
+func (r *Report) fails(ctx context.Context, name string, err error) error {
+	if name == ours || ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	say("%s failed: %v", name, err)
+	r.NotRun = append(r.NotRun, NotRun{Name: name, Why: err.Error()})
+	return nil
+}
+
+func (r *Report) failed(name string) bool {
+	return slices.ContainsFunc(r.NotRun, func(n NotRun) bool { return n.Name == name })
 }
 
 func measure(ctx context.Context, p plan, one peer, model *modelProcess, sessions int) (Measure, error) {
@@ -184,5 +207,5 @@ func middle[T any](of []T, figure func(T) float64) float64 {
 		all[i] = figure(one)
 	}
 	slices.Sort(all)
-	return all[len(all)/2]
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }

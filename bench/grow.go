@@ -31,12 +31,14 @@ const around = 9
 // fresh processes.
 func (r *Report) grow(ctx context.Context, p plan, peers []peer, model *modelProcess) error {
 	for _, one := range peers {
-		if !one.long {
+		if !one.long || r.failed(one.name) {
 			continue
 		}
 		say("%s, one long session …", one.name)
 		if err := r.growOne(ctx, p, one, model); err != nil {
-			return fmt.Errorf("%s, one long session: %w", one.name, err)
+			if err := r.fails(ctx, one.name, fmt.Errorf("one long session: %w", err)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -160,7 +160,7 @@ func run(ctx context.Context, p plan) error {
 		return err
 	}
 	if len(report.NotRun) > 0 {
-		return fmt.Errorf("%d of the peers that were asked for did not run; -skip leaves them out", len(report.NotRun))
+		return fmt.Errorf("%d of the peers that were asked for did not run to the end; -skip leaves them out", len(report.NotRun))
 	}
 	return nil
 }

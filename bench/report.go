@@ -37,7 +37,7 @@ type Promise struct {
 	Durability string `json:"durability"`
 }
 
-// NotRun is a peer that was asked for and could not be prepared.
+// NotRun is a peer that was asked for and could not be prepared, or failed.
 type NotRun struct {
 	Name string `json:"name"`
 	Why  string `json:"why"`

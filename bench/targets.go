@@ -80,19 +80,20 @@ func (r *Report) judgeSpeed() {
 func (r *Report) judgeCost() {
 	for _, c := range []struct {
 		sessions         int
+		name             string
 		aboveFloor, disk float64
-	}{{1, 3, 60e3}, {64, 1, 15e3}} {
+	}{{1, "1 session", 3, 60e3}, {64, "64 sessions", 1, 15e3}} {
 		own, floor := r.cell(c.sessions, ours), r.cell(c.sessions, rawLoop)
 		above := 0.0
 		if own != nil && floor != nil {
 			above = own.Median.CPU - floor.Median.CPU
 		}
-		r.atMost(fmt.Sprintf("%d sessions, CPU of a turn above the raw loop", c.sessions), own != nil && floor != nil, above, c.aboveFloor, " ms")
+		r.atMost(fmt.Sprintf("%s, CPU of a turn above the raw loop", c.name), own != nil && floor != nil, above, c.aboveFloor, " ms")
 		written := 0.0
 		if own != nil {
 			written = own.Median.Written / 1e3
 		}
-		r.atMost(fmt.Sprintf("%d sessions, written by a turn", c.sessions), own != nil, written, c.disk/1e3, " KB")
+		r.atMost(fmt.Sprintf("%s, written by a turn", c.name), own != nil, written, c.disk/1e3, " KB")
 	}
 	peak, measured := 0.0, false
 	if own := r.cell(64, ours); own != nil {

@@ -109,3 +109,24 @@ func TestAPlanSaysWhatRuns(t *testing.T) {
 		})
 	}
 }
+
+func TestAPeerThatFailsIsNamedAndTheOthersAreMeasured(t *testing.T) {
+	t.Parallel()
+	m := modelFor(t)
+	broken := peer{name: "langgraph", command: []string{"/bin/sh", "-c", "echo the disk is full >&2; exit 3"}, long: true}
+	p := plan{sessions: []int{1}, rounds: 2, dir: t.TempDir(), turns: 20}
+	var r Report
+	if err := r.compare(t.Context(), p, []peer{broken}, m); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.grow(t.Context(), p, []peer{broken}, m); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.NotRun) != 1 || !strings.Contains(r.NotRun[0].Why, "the disk is full") || len(r.Cells) != 0 {
+		t.Errorf("%+v", r)
+	}
+	broken.name = ours
+	if err := new(Report).compare(t.Context(), p, []peer{broken}, m); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+		t.Errorf("OpenWorker may not fail: %v", err)
+	}
+}
