@@ -297,7 +297,7 @@ func (m *Main) pace() time.Duration {
 
 // configuration reads what is configured.
 func (m *Main) configuration() (*config.Config, error) {
-	cfg, err := config.Load(config.Surroundings{Lookup: m.Lookup, Dir: m.ConfigDir, Local: m.Local})
+	cfg, err := config.Load(config.Surroundings{Lookup: m.Lookup, Dir: m.ConfigDir, Local: m.Local, Patience: m.Patience})
 	var faults *document.Faults
 	if errors.As(err, &faults) {
 		err = advised{err, "correct " + faults.File + "; openworker config example shows what may stand in it"}

@@ -39,6 +39,8 @@ type Main struct {
 	ConfigDir string
 	// Local has the addresses at which servers of this machine are looked for, by provider.
 	Local map[string]string
+	// Patience is how long such a server may take to answer; 0 is 300 ms.
+	Patience time.Duration
 	// Secret reads a line from the terminal without showing it. nil where standard input is none.
 	Secret func() (read func() (string, error), restore func(), err error)
 

@@ -102,6 +102,7 @@ func TestWhichProviderAnswersAndWhy(t *testing.T) {
 			p.configure(tt.config)
 			m := p.main(strings.NewReader(""), nil, nil)
 			if tt.ollama {
+				m.Patience = patience
 				m.Local = map[string]string{config.Ollama: address}
 			}
 			got, err := m.choose(t.Context(), tt.flag)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
@@ -38,6 +39,8 @@ type Config struct {
 
 	lookup func(string) (string, bool)
 	stored openworker.Credentials
+
+	patience time.Duration
 }
 
 // Surroundings are what the configuration is made of.
@@ -48,6 +51,8 @@ type Surroundings struct {
 	Dir string
 	// Local has the addresses of the machine's own servers by provider: [Ollama] and [LlamaCPP].
 	Local map[string]string
+	// Patience is how long a server of the machine may take to say that it is there. Defaults to 300 ms.
+	Patience time.Duration
 }
 
 // The names of files in [Surroundings.Dir].
@@ -60,6 +65,9 @@ const (
 // that is wrong with the file, which then counts for nothing.
 func Load(s Surroundings) (*Config, error) {
 	c := &Config{lookup: s.Lookup, Providers: builtIn(s.Local), FileFrom: "the default", CredentialsFrom: "the default"}
+	if c.patience = s.Patience; c.patience <= 0 {
+		c.patience = 300 * time.Millisecond
+	}
 	if s.Dir != "" {
 		c.File, c.KeyFile = FileIn(s.Dir), filepath.Join(s.Dir, keyFileName)
 		c.stored = openworker.FileCredentials(c.KeyFile)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -301,6 +302,25 @@ func TestAListIsReadInEachProtocol(t *testing.T) {
 	}
 }
 
+func TestALocalServerThatSaysNothingIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(server.Close)
+	s := written(t, "", nil)
+	s.Local = map[string]string{config.Ollama: strings.TrimPrefix(server.URL, "http://")}
+	c, err := config.Load(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if found := c.Look(t.Context()); len(found) != 0 {
+		t.Errorf("found: %+v", found)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
 func TestALocalServerIsFoundIfItListsModels(t *testing.T) {
 	t.Parallel()
 	serve := func(body string) string {
@@ -326,6 +346,7 @@ func TestALocalServerIsFoundIfItListsModels(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := written(t, "", nil)
+			s.Patience = time.Minute
 			s.Local = map[string]string{config.Ollama: tt.ollama, config.LlamaCPP: tt.llama}
 			c, err := config.Load(s)
 			if err != nil {

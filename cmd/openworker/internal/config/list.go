@@ -10,14 +10,11 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 )
 
 const (
 	maxListBytes = 8 << 20
 	maxPages     = 20
-	// lookTimeout is how long a server of one's own machine may take to say that it is there.
-	lookTimeout = 300 * time.Millisecond
 )
 
 // ListError says why a server's list of models could not be had.
@@ -157,9 +154,9 @@ func refusesKey(status int, body []byte) bool {
 }
 
 // Look finds which of the servers of one's own machine are there, with their models, in the providers' order. It
-// takes 300 ms at most.
+// takes as long as [Surroundings] has patience, at most.
 func (c *Config) Look(ctx context.Context) []Found {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	looked := make([]Found, len(c.Providers))
 	var wait sync.WaitGroup
