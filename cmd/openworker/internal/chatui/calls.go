@@ -155,7 +155,7 @@ func (m *Model) unfold() {
 		if c.done {
 			lines = append(lines, hang("└ ", "  ", each(output, m.ink.dim))...)
 		}
-		m.put(item{kind: noteItem, lines: hang("  ", "  ", lines)})
+		m.put(item{kind: pageItem, lines: hang("  ", "  ", lines)})
 	}
 }
 

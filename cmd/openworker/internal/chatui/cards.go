@@ -296,6 +296,6 @@ func (m *Model) cardLines(c *card, n int) (lines []string, cursor *tea.Cursor) {
 func (m *Model) unfoldCard(c *card) {
 	if c.of.Call != nil {
 		lines := append([]string{m.ink.bold(callName(c.of))}, m.arguments(c.of.Call.Arguments, m.width-2)...)
-		m.put(item{kind: noteItem, lines: hang("  ", "  ", lines)})
+		m.put(item{kind: pageItem, lines: hang("  ", "  ", lines)})
 	}
 }

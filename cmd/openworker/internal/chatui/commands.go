@@ -112,7 +112,7 @@ func (m *Model) table(lines []string) {
 		}
 		out = append(out, hang("  ", "    ", wrapped(line, m.width-4))...)
 	}
-	m.put(item{kind: noteItem, lines: out})
+	m.put(item{kind: pageItem, lines: out})
 }
 
 func pad(text string, width int) string {

@@ -133,6 +133,6 @@ func (m *Model) unfoldThought() {
 		m.say("there is no reasoning to show", true)
 	default:
 		lines := each(wrapped(strings.TrimSpace(m.thought), m.width-4), m.ink.dim)
-		m.put(item{kind: noteItem, lines: hang("  ", "  ", lines)})
+		m.put(item{kind: pageItem, lines: hang("  ", "  ", lines)})
 	}
 }

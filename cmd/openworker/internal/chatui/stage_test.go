@@ -83,13 +83,13 @@ func TestTranscript(t *testing.T) {
 		{"one who joins midway is given the text so far again", []happening{{start, started(1)}, {text, delta(1, 0, "Hel")}, {text, delta(1, 0, "Hello ")}, {text, delta(1, 6, "world")}, {end, finished(1, "Hello world")}}, "Hello world"},
 		{"finished paragraphs are printed once", []happening{{start, started(1)}, {text, delta(1, 0, "One.\n\nTwo.\n\nThr")}, {text, delta(1, 15, "ee.")}, {end, finished(1, "One.\n\nTwo.\n\nThree.")}}, "One.\n\nTwo.\n\nThree."},
 		{"a failed attempt's text is void", []happening{
-			{start, started(1)}, {text, delta(1, 0, "Hel")}, {api.EventModelCallFailed, api.ModelCallFailed{Attempt: 1, Code: api.CodeStreamCut, Message: "cut"}},
+			{start, started(1)}, {text, delta(1, 0, "Hel")}, {api.EventModelCallFailed, api.ModelCallFailed{Attempt: 1, Code: api.CodeStreamCut, Message: "cut", RetryAt: time.Date(2026, 1, 1, 12, 0, 5, 0, time.UTC)}},
 			{start, started(2)}, {text, delta(2, 0, "Good day")}, {end, finished(2, "Good day")},
-		}, "  (that attempt failed, its text is void)\n  attempt 1 failed: stream_cut: cut\n\nGood day"},
+		}, "  (that attempt failed, its text is void)\n  attempt 1 failed, again in 2.0s: stream_cut: cut\n\nGood day"},
 		{"what was printed of a failed attempt is void", []happening{
 			{start, started(1)}, {text, delta(1, 0, "One.\n\nTwo.\n")}, {api.EventModelCallFailed, api.ModelCallFailed{Attempt: 1, Code: api.CodeCallLost, Message: "gone"}},
 			{start, started(2)}, {end, finished(2, "Good day")},
-		}, "One.\n\n  (that attempt failed, its text is void)\n  attempt 1 failed: call_lost: gone; it is asked again\n\nGood day"},
+		}, "One.\n\n  (that attempt failed, its text is void)\n  attempt 1 failed, it is asked again: call_lost: gone\n\nGood day"},
 		{"another attempt begins anew", []happening{{start, started(1)}, {text, delta(1, 0, "Hel")}, {start, started(2)}, {text, delta(2, 0, "Good day")}, {end, finished(2, "Good day")}},
 			"  (that attempt failed, its text is void)\n\nGood day"},
 		{"an answer that is not what streamed is printed whole", []happening{{start, started(1)}, {text, delta(1, 0, "One.\n\nTwo.\n")}, {end, finished(1, "Three.")}},
@@ -199,7 +199,7 @@ func TestResultsAreUnfolded(t *testing.T) {
 	s := newStage(t, nil)
 	s.tell(api.EventModelCallFinished, finished(1, "", api.RequestCall{CallID: "a", Name: "look", Arguments: `{"where": "here", "deep": {"er": true}, "text": "one\ntwo"}`}))
 	s.tell(api.EventToolCallFinished, api.ToolCallFinished{CallID: "a", Output: "three\nfour\x1b[2J\n" + strings.Repeat("x\n", 2*wholeLines)})
-	s.lines = nil
+	s.lines, s.last = nil, nothing
 	s.Update(tea.KeyPressMsg{Code: 'o', Mod: tea.ModCtrl})
 	got := s.scrollback()
 	if want := "  look\n  where: here\n  deep:\n    {\n      \"er\": true\n    }\n  text:\n    one\n    two\n  └ three\n    four[2J\n    x\n"; !strings.HasPrefix(got, want) {

@@ -14,11 +14,12 @@ const (
 	userItem
 	answerItem
 	toolItem
-	noteItem
+	noteItem // a line that is no part of the conversation
+	pageItem // what somebody asked to see
 )
 
 // spaced is whether an empty line comes before and behind it.
-func (k kind) spaced() bool { return k == userItem || k == answerItem }
+func (k kind) spaced() bool { return k == userItem || k == answerItem || k == pageItem }
 
 // item is what goes to the scrollback as one.
 type item struct {

@@ -217,14 +217,16 @@ func (m *Model) failed(t *turn, e api.Event, d api.ModelCallFailed) {
 		if t.told() {
 			m.void()
 		}
-		text := fmt.Sprintf("attempt %d failed: %s: %s", d.Attempt, d.Code, Brief(d.Message))
+		again := ""
 		switch {
-		case d.Code == api.CodeCallLost && d.RetryAt.IsZero():
-			text += "; it is asked again"
 		case !d.RetryAt.IsZero():
-			text += "; again in " + max(0, d.RetryAt.Sub(e.Time)).Round(100*time.Millisecond).String()
+			again = "again in " + short(d.RetryAt.Sub(e.Time))
+		case d.Code == api.CodeCallLost:
+			again = "it is asked again"
 		}
-		m.note(text)
+		if again != "" { // else it is the turn's failure, which is told at its end
+			m.note(cut(fmt.Sprintf("attempt %d failed, %s: %s: %s", d.Attempt, again, d.Code, Brief(d.Message)), m.width-2))
+		}
 	} else {
 		m.saidSoFar() // it stands: nothing takes its place
 	}
