@@ -23,12 +23,12 @@ type call struct {
 }
 
 // called notes the calls of an answer.
-func (m *Model) called(calls []api.RequestCall) {
+func (m *chat) called(calls []api.RequestCall) {
 	if len(calls) == 0 {
 		return
 	}
 	m.flushCalls(true)
-	m.calls, m.turn.begin = nil, 0
+	m.calls, m.turn.shown = nil, 0
 	for _, c := range calls {
 		m.calls = append(m.calls, &call{id: c.CallID, name: c.Name, arguments: c.Arguments, code: c.Code, done: c.Code != "", output: notRun(c.Code)})
 	}
@@ -42,7 +42,7 @@ func notRun(code api.Code) string {
 	return "not run: " + string(code)
 }
 
-func (m *Model) call(id string) *call {
+func (m *chat) call(id string) *call {
 	for _, c := range m.calls {
 		if c.id == id {
 			return c
@@ -51,7 +51,7 @@ func (m *Model) call(id string) *call {
 	return nil
 }
 
-func (m *Model) callStarted(at time.Time, d api.ToolCallStarted) {
+func (m *chat) callStarted(at time.Time, d api.ToolCallStarted) {
 	c := m.call(d.CallID)
 	if c == nil { // the answer that asked for it was before what was read
 		c = &call{id: d.CallID, name: d.Name}
@@ -60,7 +60,7 @@ func (m *Model) callStarted(at time.Time, d api.ToolCallStarted) {
 	c.began, c.lost = at, false
 }
 
-func (m *Model) callFinished(at time.Time, d api.ToolCallFinished) {
+func (m *chat) callFinished(at time.Time, d api.ToolCallFinished) {
 	c := m.call(d.CallID)
 	switch {
 	case c == nil:
@@ -73,7 +73,7 @@ func (m *Model) callFinished(at time.Time, d api.ToolCallFinished) {
 	m.flushCalls(false)
 }
 
-func (m *Model) callLost(d api.ToolCallLost) {
+func (m *chat) callLost(d api.ToolCallLost) {
 	text := "the process died inside it: did it act?"
 	if d.Again {
 		text = "the process died inside it; it is repeatable and runs again"
@@ -86,30 +86,30 @@ func (m *Model) callLost(d api.ToolCallLost) {
 }
 
 // flushCalls prints the calls that are done, in their order; all of them when the turn goes on without.
-func (m *Model) flushCalls(all bool) {
+func (m *chat) flushCalls(all bool) {
 	if m.turn == nil {
 		return
 	}
-	for m.turn.begin < len(m.calls) {
-		c := m.calls[m.turn.begin]
+	for m.turn.shown < len(m.calls) {
+		c := m.calls[m.turn.shown]
 		if !c.done && !all {
 			return
 		}
-		m.turn.begin++
+		m.turn.shown++
 		m.put(item{kind: toolItem, lines: m.folded(c)})
 	}
 }
 
 // running are the calls of the turn that are not printed yet.
-func (m *Model) running() []*call {
-	if m.turn == nil || m.turn.begin >= len(m.calls) {
+func (m *chat) running() []*call {
+	if m.turn == nil || m.turn.shown >= len(m.calls) {
 		return nil
 	}
-	return m.calls[m.turn.begin:]
+	return m.calls[m.turn.shown:]
 }
 
 // folded is a call in one line, and its result in another.
-func (m *Model) folded(c *call) []string {
+func (m *chat) folded(c *call) []string {
 	mark, end := m.ink.green("●"), ""
 	switch {
 	case !c.done && c.lost:
@@ -145,7 +145,7 @@ func (m *Model) folded(c *call) []string {
 }
 
 // unfold prints the calls of the last answer that had any, whole.
-func (m *Model) unfold() {
+func (m *chat) unfold() {
 	for _, c := range m.calls {
 		lines := append([]string{m.ink.bold(Printable(c.name))}, m.arguments(c.arguments, m.width-2)...)
 		output := wrapped(strings.TrimRight(c.output, "\n"), m.width-4)
@@ -206,7 +206,7 @@ func oneLine(arguments string) string {
 }
 
 // arguments are a call's arguments, a line each or more.
-func (m *Model) arguments(arguments string, width int) []string {
+func (m *chat) arguments(arguments string, width int) []string {
 	list, ok := fields(arguments)
 	if !ok {
 		return wrapped(arguments, width)

@@ -67,7 +67,7 @@ type card struct {
 }
 
 // askFor shows an interaction. It gets the keys unless somebody is typing.
-func (m *Model) askFor(i api.Interaction) {
+func (m *chat) askFor(i api.Interaction) {
 	m.asked[i.ID] = true
 	kind, answerable := kindOf(i.Kind)
 	c := &card{of: i, kind: kind}
@@ -78,7 +78,7 @@ func (m *Model) askFor(i api.Interaction) {
 }
 
 // focused is the card that has the keys, nil for none.
-func (m *Model) focused() *card {
+func (m *chat) focused() *card {
 	for _, c := range m.cards {
 		if c.of.ID == m.focus {
 			return c
@@ -88,7 +88,7 @@ func (m *Model) focused() *card {
 }
 
 // editor is where typed text goes.
-func (m *Model) editor() *input {
+func (m *chat) editor() *input {
 	if c := m.focused(); c != nil && c.chosen != nil {
 		return &c.typed
 	}
@@ -97,7 +97,7 @@ func (m *Model) editor() *input {
 }
 
 // nextFocus moves the keys on: from card to card, and to the input.
-func (m *Model) nextFocus() {
+func (m *chat) nextFocus() {
 	from := -1
 	for n, c := range m.cards {
 		if c.of.ID == m.focus {
@@ -114,7 +114,7 @@ func (m *Model) nextFocus() {
 }
 
 // resolved takes a card away.
-func (m *Model) resolved(d api.InteractionResolved) {
+func (m *chat) resolved(d api.InteractionResolved) {
 	m.asked[d.ID] = true
 	for n, c := range m.cards {
 		if c.of.ID != d.ID {
@@ -169,7 +169,7 @@ func decided(d api.Decision) string {
 }
 
 // pressCard gives a key to the card that has them.
-func (m *Model) pressCard(c *card, msg tea.KeyPressMsg) tea.Cmd {
+func (m *chat) pressCard(c *card, msg tea.KeyPressMsg) tea.Cmd {
 	key := msg.String()
 	switch {
 	case c.sent != "":
@@ -200,7 +200,7 @@ func (m *Model) pressCard(c *card, msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-func (m *Model) choose(c *card, n int) tea.Cmd {
+func (m *chat) choose(c *card, n int) tea.Cmd {
 	c.at = n
 	choice := c.kind.choices[n]
 	if choice.ask == "" {
@@ -211,7 +211,7 @@ func (m *Model) choose(c *card, n int) tea.Cmd {
 }
 
 // decide sends an answer.
-func (m *Model) decide(c *card, by choice, text string) tea.Cmd {
+func (m *chat) decide(c *card, by choice, text string) tea.Cmd {
 	answer := api.Answer{Decision: by.decision, By: m.opt.Person}
 	if by.output {
 		answer.Output = text
@@ -227,7 +227,7 @@ func (m *Model) decide(c *card, by choice, text string) tea.Cmd {
 
 // answered gives a card back whose answer was not taken. One that was resolved by somebody else goes with the event
 // that says so.
-func (m *Model) answered(msg answeredMsg) {
+func (m *chat) answered(msg answeredMsg) {
 	if msg.err == nil {
 		return
 	}
@@ -242,7 +242,7 @@ func (m *Model) answered(msg answeredMsg) {
 }
 
 // cardLines shows a card: whole where it has the keys, else in a line.
-func (m *Model) cardLines(c *card, n int) (lines []string, cursor *tea.Cursor) {
+func (m *chat) cardLines(c *card, n int) (lines []string, cursor *tea.Cursor) {
 	width := m.width - 2
 	bar := m.ink.yellow("│ ")
 	if c.of.ID != m.focus && len(m.cards) > 1 {
@@ -293,7 +293,7 @@ func (m *Model) cardLines(c *card, n int) (lines []string, cursor *tea.Cursor) {
 }
 
 // unfoldCard prints a card's arguments whole.
-func (m *Model) unfoldCard(c *card) {
+func (m *chat) unfoldCard(c *card) {
 	if c.of.Call != nil {
 		lines := append([]string{m.ink.bold(callName(c.of))}, m.arguments(c.of.Call.Arguments, m.width-2)...)
 		m.put(item{kind: pageItem, lines: hang("  ", "  ", lines)})

@@ -13,22 +13,22 @@ import (
 // command is a line that is for this program.
 type command struct {
 	name, arguments, help string
-	run                   func(m *Model, argument string) tea.Cmd
+	run                   func(m *chat, argument string) tea.Cmd
 }
 
 func commands() []command {
 	return []command{
-		{"/help", "", "what there is", (*Model).help},
-		{"/model", "[PROVIDER/NAME]", "the model that answers, or another for the messages to come", (*Model).chooseModel},
-		{"/state", "", "where the session stands", (*Model).askState},
-		{"/cancel", "", "cancel the turn", func(m *Model, _ string) tea.Cmd { return m.cancelTurn() }},
-		{"/new", "", "begin another session", (*Model).another},
-		{"/quit", "", "leave; the session stays", func(m *Model, _ string) tea.Cmd { m.leave(false); return nil }},
+		{"/help", "", "what there is", (*chat).help},
+		{"/model", "[PROVIDER/NAME]", "the model that answers, or another for the messages to come", (*chat).chooseModel},
+		{"/state", "", "where the session stands", (*chat).askState},
+		{"/cancel", "", "cancel the turn", func(m *chat, _ string) tea.Cmd { return m.cancelTurn() }},
+		{"/new", "", "begin another session", (*chat).another},
+		{"/quit", "", "leave; the session stays", func(m *chat, _ string) tea.Cmd { m.leave(false); return nil }},
 	}
 }
 
 // command carries out a line that begins with a slash.
-func (m *Model) command(line string) tea.Cmd {
+func (m *chat) command(line string) tea.Cmd {
 	name, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
 	for _, c := range commands() {
 		if c.name != name {
@@ -57,7 +57,7 @@ func matching(typed string) (out []command) {
 }
 
 // complete ends a command's name as far as it is clear.
-func (m *Model) complete() {
+func (m *chat) complete() {
 	found := matching(m.input.area.Value())
 	switch len(found) {
 	case 0:
@@ -79,7 +79,7 @@ func (m *Model) complete() {
 	m.input.set(common)
 }
 
-func (m *Model) help(string) tea.Cmd {
+func (m *chat) help(string) tea.Cmd {
 	var lines []string
 	for _, c := range commands() {
 		lines = append(lines, pad(strings.TrimSpace(c.name+" "+c.arguments), 24)+c.help)
@@ -103,7 +103,7 @@ func (m *Model) help(string) tea.Cmd {
 }
 
 // table prints lines that are for reading, wrapped behind their first column.
-func (m *Model) table(lines []string) {
+func (m *chat) table(lines []string) {
 	var out []string
 	for _, line := range lines {
 		if line == "" {
@@ -119,7 +119,7 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(1, width-len(text)))
 }
 
-func (m *Model) another(string) tea.Cmd {
+func (m *chat) another(string) tea.Cmd {
 	if m.opt.New == nil {
 		return m.say("there is no way to begin another session here", true)
 	}
@@ -143,7 +143,7 @@ func (m *Model) another(string) tea.Cmd {
 	return nil
 }
 
-func (m *Model) chooseModel(argument string) tea.Cmd {
+func (m *chat) chooseModel(argument string) tea.Cmd {
 	if argument == "" {
 		models := m.opt.Models
 		return func() tea.Msg {
@@ -166,7 +166,7 @@ func (m *Model) chooseModel(argument string) tea.Cmd {
 	return nil
 }
 
-func (m *Model) showModels(msg modelsMsg) {
+func (m *chat) showModels(msg modelsMsg) {
 	if current := m.answering(); current != (api.ModelRef{}) {
 		m.note(current.String() + " answers")
 	}
@@ -179,14 +179,14 @@ func (m *Model) showModels(msg modelsMsg) {
 }
 
 // answering is the model of the messages to come.
-func (m *Model) answering() api.ModelRef {
+func (m *chat) answering() api.ModelRef {
 	if m.model != nil {
 		return *m.model
 	}
 	return m.answers
 }
 
-func (m *Model) askState(string) tea.Cmd {
+func (m *chat) askState(string) tea.Cmd {
 	if m.conversation.ID() == "" {
 		m.note("no session yet; the first message makes one")
 		return nil
@@ -198,7 +198,7 @@ func (m *Model) askState(string) tea.Cmd {
 	}
 }
 
-func (m *Model) showState(msg stateMsg) {
+func (m *chat) showState(msg stateMsg) {
 	if msg.err != nil {
 		m.report(msg.err)
 		return

@@ -44,7 +44,7 @@ func newTalk(conversation Conversation, answers api.ModelRef) talk {
 type queued struct{ run, text string }
 
 // attach reads where a session stands and what was said last.
-func (m *Model) attach() tea.Cmd {
+func (m *chat) attach() tea.Cmd {
 	m.following = true
 	generation, conversation := m.generation, m.conversation
 	return func() tea.Msg {
@@ -57,7 +57,7 @@ func (m *Model) attach() tea.Cmd {
 }
 
 // attached shows the past, and goes on with what is under way.
-func (m *Model) attached(msg attachedMsg) tea.Cmd {
+func (m *chat) attached(msg attachedMsg) tea.Cmd {
 	if msg.err != nil {
 		m.err = msg.err
 		m.leave(false)
@@ -86,7 +86,7 @@ func (m *Model) attached(msg attachedMsg) tea.Cmd {
 }
 
 // stand makes up for what the events that were read do not tell: a turn, or a question, from before them.
-func (m *Model) stand(state api.SessionState) {
+func (m *chat) stand(state api.SessionState) {
 	if state.Run != "" && m.turn == nil {
 		m.enter(state.Run, m.opt.Now())
 	}
@@ -113,7 +113,7 @@ type follower struct {
 }
 
 // follow begins to follow the conversation behind the last event that was seen.
-func (m *Model) follow() tea.Cmd {
+func (m *chat) follow() tea.Cmd {
 	ctx, stop := context.WithCancel(m.ctx)
 	m.following, m.stop = true, stop
 	f := &follower{events: make(chan api.Event, mostEvents)}
@@ -164,7 +164,7 @@ func (f *follower) next(generation int) tea.Msg {
 var errEnded = errors.New("the stream of events ended")
 
 // followed takes in events, and follows on.
-func (m *Model) followed(msg eventsMsg) tea.Cmd {
+func (m *chat) followed(msg eventsMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	for _, e := range msg.events {
 		if e.Number > 0 && e.Number <= m.number {
@@ -190,7 +190,7 @@ func (m *Model) followed(msg eventsMsg) tea.Cmd {
 }
 
 // send sends the first message of the outbox.
-func (m *Model) send() tea.Cmd {
+func (m *chat) send() tea.Cmd {
 	message, conversation, generation := m.outbox[0], m.conversation, m.generation
 	return func() tea.Msg {
 		_, err := conversation.Send(m.ctx, message)
@@ -199,7 +199,7 @@ func (m *Model) send() tea.Cmd {
 }
 
 // sent takes an accepted message from the outbox, or gives all of it back to its author.
-func (m *Model) sent(msg sentMsg) tea.Cmd {
+func (m *chat) sent(msg sentMsg) tea.Cmd {
 	if msg.err != nil {
 		text := msg.message.Text
 		for _, other := range m.outbox[1:] {
@@ -227,7 +227,7 @@ func (m *Model) sent(msg sentMsg) tea.Cmd {
 }
 
 // ask waits for what the turn comes to; its events do not tell when it waits for something that is missing.
-func (m *Model) ask() tea.Cmd {
+func (m *chat) ask() tea.Cmd {
 	run, conversation, generation := m.turn.run, m.conversation, m.generation
 	m.turn.asking = true
 	return func() tea.Msg {
@@ -238,7 +238,7 @@ func (m *Model) ask() tea.Cmd {
 }
 
 // stands notes what the turn waits for.
-func (m *Model) stands(msg resultMsg) {
+func (m *chat) stands(msg resultMsg) {
 	t := m.turn
 	if t == nil || t.run != msg.result.Run {
 		return
@@ -262,7 +262,7 @@ func (m *Model) stands(msg resultMsg) {
 }
 
 // fresh begins with another conversation; what the old one does goes on without this program's following.
-func (m *Model) fresh(conversation Conversation) {
+func (m *chat) fresh(conversation Conversation) {
 	if m.stop != nil {
 		m.stop()
 	}

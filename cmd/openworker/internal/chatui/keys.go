@@ -7,7 +7,7 @@ import (
 )
 
 // press carries out a key.
-func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
+func (m *chat) press(msg tea.KeyPressMsg) tea.Cmd {
 	key := msg.String()
 	if key != "ctrl+c" {
 		m.unhint()
@@ -62,7 +62,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // interrupt carries out Ctrl-C: it cancels a turn or clears the input, and soon again it leaves.
-func (m *Model) interrupt() tea.Cmd {
+func (m *chat) interrupt() tea.Cmd {
 	now := m.opt.Now()
 	soon := !m.interrupted.IsZero() && now.Sub(m.interrupted) < leaveWithin
 	m.interrupted = now
@@ -82,7 +82,7 @@ func (m *Model) interrupt() tea.Cmd {
 }
 
 // cancelTurn asks the turn to end; that is durable before it is answered.
-func (m *Model) cancelTurn() tea.Cmd {
+func (m *chat) cancelTurn() tea.Cmd {
 	if m.turn == nil {
 		m.note("no turn is under way")
 		return nil
@@ -94,7 +94,7 @@ func (m *Model) cancelTurn() tea.Cmd {
 }
 
 // submit sends what was typed, or carries it out as a command.
-func (m *Model) submit() tea.Cmd {
+func (m *chat) submit() tea.Cmd {
 	text := m.input.text()
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -125,7 +125,7 @@ func (m *Model) submit() tea.Cmd {
 }
 
 // unfoldThought shows reasoning: as it comes, or the last whole.
-func (m *Model) unfoldThought() {
+func (m *chat) unfoldThought() {
 	switch {
 	case m.turn != nil && len(m.turn.mused.text) > 0:
 		m.unfolded = !m.unfolded

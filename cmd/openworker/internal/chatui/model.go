@@ -19,8 +19,8 @@ const (
 	recent, shownItems = 500, 20
 )
 
-// Model is the program's state. Update changes it, View shows it; whatever takes time is a command.
-type Model struct {
+// chat is the program's state. Update changes it, View shows it; whatever takes time is a command.
+type chat struct {
 	opt    Options
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -52,13 +52,13 @@ type Model struct {
 	tail    []string // the end of the answer, rendered
 }
 
-// newModel makes the program's state; ctx bounds whatever it begins.
-func newModel(ctx context.Context, opt Options) *Model {
+// newChat makes the program's state; ctx bounds whatever it begins.
+func newChat(ctx context.Context, opt Options) *chat {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	m := &Model{opt: opt, ctx: ctx, cancel: cancel, ink: ink{opt.Colors}, input: newInput(), width: 80, height: 24}
+	m := &chat{opt: opt, ctx: ctx, cancel: cancel, ink: ink{opt.Colors}, input: newInput(), width: 80, height: 24}
 	m.talk = newTalk(opt.Conversation, opt.Model)
 	if opt.Width > 0 && opt.Height > 0 {
 		m.width, m.height = opt.Width, opt.Height
@@ -69,7 +69,7 @@ func newModel(ctx context.Context, opt Options) *Model {
 }
 
 // Init finds out where a session stands that is gone on with.
-func (m *Model) Init() tea.Cmd {
+func (m *chat) Init() tea.Cmd {
 	if m.conversation.ID() == "" {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (m *Model) Init() tea.Cmd {
 }
 
 // View is what Update composed.
-func (m *Model) View() tea.View {
+func (m *chat) View() tea.View {
 	view := tea.NewView(m.content)
 	view.Cursor = m.cursor
 	return view
@@ -130,7 +130,7 @@ type (
 )
 
 // Update carries out one message.
-func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.update(msg)
 	cmds := []tea.Cmd{cmd, m.flush(m.height)}
 	if !m.ticking && m.moving() {
@@ -147,7 +147,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 func tick() tea.Cmd { return tea.Tick(frame, func(time.Time) tea.Msg { return frameMsg{} }) }
 
-func (m *Model) update(msg tea.Msg) tea.Cmd {
+func (m *chat) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		if msg.Width > 0 && msg.Height > 0 {
@@ -189,7 +189,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 }
 
 // heard carries out what the conversation told.
-func (m *Model) heard(msg tea.Msg) tea.Cmd {
+func (m *chat) heard(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case attachedMsg:
 		if msg.generation == m.generation {
@@ -220,7 +220,7 @@ func (m *Model) heard(msg tea.Msg) tea.Cmd {
 }
 
 // tock draws what moved and keeps the clock going while anything does.
-func (m *Model) tock() tea.Cmd {
+func (m *chat) tock() tea.Cmd {
 	m.settleHeight()
 	m.advance()
 	if m.ticking = m.moving(); m.ticking {
@@ -230,12 +230,12 @@ func (m *Model) tock() tea.Cmd {
 }
 
 // moving is whether the screen changes by itself.
-func (m *Model) moving() bool {
+func (m *chat) moving() bool {
 	return len(m.outbox) > 0 || m.turn != nil && !m.stalled()
 }
 
 // leave ends the program once everything is printed.
-func (m *Model) leave(busy bool) {
+func (m *chat) leave(busy bool) {
 	if m.leaving {
 		return
 	}
@@ -246,7 +246,7 @@ func (m *Model) leave(busy bool) {
 }
 
 // say shows a line below the input until the next key, or for a while.
-func (m *Model) say(text string, fault bool) tea.Cmd {
+func (m *chat) say(text string, fault bool) tea.Cmd {
 	m.hint, m.fault = text, fault
 	m.hints++
 	if fault {
@@ -256,4 +256,4 @@ func (m *Model) say(text string, fault bool) tea.Cmd {
 	return tea.Tick(leaveWithin, func(time.Time) tea.Msg { return unhintMsg{hint} })
 }
 
-func (m *Model) unhint() { m.hint, m.fault = "", false }
+func (m *chat) unhint() { m.hint, m.fault = "", false }

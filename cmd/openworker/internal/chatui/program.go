@@ -17,7 +17,7 @@ import (
 func Run(ctx context.Context, opt Options, interrupts <-chan os.Signal, notes *Notes) (Left, error) {
 	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	model := newModel(inner, opt)
+	model := newChat(inner, opt)
 	program := tea.NewProgram(model, programOptions(opt)...)
 	var watcher sync.WaitGroup
 	watcher.Go(func() {

@@ -16,7 +16,7 @@ import (
 
 // stage is the program's state without a program: messages go in, and the screen is read.
 type stage struct {
-	*Model
+	*chat
 	now time.Time
 }
 
@@ -27,7 +27,7 @@ func newStage(t *testing.T, change func(*Options)) *stage {
 	if change != nil {
 		change(&opt)
 	}
-	s.Model = newModel(context.Background(), opt)
+	s.chat = newChat(context.Background(), opt)
 	t.Cleanup(s.cancel)
 	s.printing = true // so that nothing is taken away: lines is the whole scrollback
 	return s

@@ -15,7 +15,7 @@ import (
 const thoughtRows = 8
 
 // compose makes the live area: what is under way, what is asked, and the input.
-func (m *Model) compose() {
+func (m *chat) compose() {
 	if m.leaving {
 		m.content, m.cursor = "", nil
 		return
@@ -41,7 +41,7 @@ func (m *Model) compose() {
 }
 
 // above is what moves and may be cut from its top.
-func (m *Model) above() []string {
+func (m *chat) above() []string {
 	var lines []string
 	if m.turn != nil {
 		lines = append(m.reasoning(), m.tail...)
@@ -69,7 +69,7 @@ func (m *Model) above() []string {
 }
 
 // reasoning is what the model thinks at the moment: its last line, or unfolded its last few.
-func (m *Model) reasoning() []string {
+func (m *chat) reasoning() []string {
 	t := m.turn
 	if len(t.mused.text) == 0 || t.told() {
 		return nil
@@ -86,7 +86,7 @@ func (m *Model) reasoning() []string {
 }
 
 // below is what always stays: cards, status, input, footer.
-func (m *Model) below() (lines []string, cursor *tea.Cursor) {
+func (m *chat) below() (lines []string, cursor *tea.Cursor) {
 	for n, c := range m.cards {
 		shown, at := m.cardLines(c, n)
 		if at != nil {
@@ -108,7 +108,7 @@ func (m *Model) below() (lines []string, cursor *tea.Cursor) {
 }
 
 // stalled is whether the turn waits for somebody else than a model or a tool.
-func (m *Model) stalled() bool {
+func (m *chat) stalled() bool {
 	t := m.turn
 	if len(t.waiting) > 0 {
 		return true
@@ -125,7 +125,7 @@ func (m *Model) stalled() bool {
 }
 
 // status says what the turn does.
-func (m *Model) status() string {
+func (m *chat) status() string {
 	t := m.turn
 	switch {
 	case t == nil && len(m.outbox) > 0:
@@ -162,7 +162,7 @@ func passed(d time.Duration) string {
 	return short(d)
 }
 
-func (m *Model) doing(t *turn) string {
+func (m *chat) doing(t *turn) string {
 	calls := m.running()
 	running := 0
 	name := ""
@@ -193,14 +193,14 @@ func (m *Model) doing(t *turn) string {
 }
 
 // spin is the picture that moves while something is under way.
-func (m *Model) spin() string {
+func (m *chat) spin() string {
 	frames := spinner.MiniDot
 	n := m.opt.Now().UnixMilli() / max(1, frames.FPS.Milliseconds()) % int64(len(frames.Frames))
 	return m.ink.cyan(frames.Frames[n])
 }
 
 // footer is the line below the input: what was just said to the user, the commands that fit, or how things stand.
-func (m *Model) footer() []string {
+func (m *chat) footer() []string {
 	if m.hint != "" {
 		style := m.ink.dim
 		if m.fault {

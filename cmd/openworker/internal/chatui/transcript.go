@@ -95,20 +95,20 @@ func (t *transcript) composed(height int) { t.tall = max(t.tall, height) }
 func (t *transcript) settleHeight() { t.tallBefore, t.tall = t.tall, 0 }
 
 // message prints what the user said.
-func (m *Model) message(text string) {
+func (m *chat) message(text string) {
 	lines := wrapped(strings.TrimRight(text, "\n"), m.width-2)
 	m.put(item{kind: userItem, lines: hang(m.ink.cyan("> "), "  ", each(lines, m.ink.bold))})
 }
 
 // answer prints a finished piece of an answer.
-func (m *Model) answer(p piece) {
+func (m *chat) answer(p piece) {
 	m.put(item{kind: answerItem, lines: m.md.lines(p.text), glued: p.glued})
 }
 
 // note prints what is worth a line and no part of the conversation.
-func (m *Model) note(text string) { m.noteIn(m.ink.dim, text) }
+func (m *chat) note(text string) { m.noteIn(m.ink.dim, text) }
 
-func (m *Model) noteIn(style func(string) string, text string) {
+func (m *chat) noteIn(style func(string) string, text string) {
 	var lines []string
 	for _, line := range wrapped(strings.TrimRight(text, "\n"), m.width-2) {
 		lines = append(lines, "  "+style(line))
@@ -117,7 +117,7 @@ func (m *Model) noteIn(style func(string) string, text string) {
 }
 
 // report prints an error, and what to do about it.
-func (m *Model) report(err error) {
+func (m *chat) report(err error) {
 	m.noteIn(m.ink.red, "error: "+err.Error())
 	if m.opt.Advice != nil {
 		if advice := m.opt.Advice(err); advice != "" {

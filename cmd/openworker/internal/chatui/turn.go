@@ -29,7 +29,7 @@ type turn struct {
 	since time.Time   // it reasons
 	split splitter
 	given int // bytes of said that the splitter has
-	begin int // of the calls: how many are printed
+	shown int // of the calls: how many are printed
 }
 
 // attempt is what a delta belongs to; when a part of it changes the text so far is void.
@@ -49,8 +49,8 @@ func (s *speech) add(d api.Delta) {
 }
 
 // enter makes a run the one under way.
-func (m *Model) enter(run string, began time.Time) {
-	m.turn, m.tail = &turn{run: run, began: began, begin: len(m.calls)}, nil
+func (m *chat) enter(run string, began time.Time) {
+	m.turn, m.tail = &turn{run: run, began: began, shown: len(m.calls)}, nil
 }
 
 // told says whether anything of the attempt's text was shown.
@@ -68,7 +68,7 @@ func data[T any](e api.Event) (d T) {
 }
 
 // event takes in what happened. Kinds that this version does not know are passed over.
-func (m *Model) event(e api.Event) tea.Cmd {
+func (m *chat) event(e api.Event) tea.Cmd {
 	m.number = max(m.number, e.Number)
 	switch e.Type {
 	case api.EventTurnAccepted:
@@ -102,7 +102,7 @@ func (m *Model) event(e api.Event) tea.Cmd {
 }
 
 // happened takes in an event of a turn's own.
-func (m *Model) happened(t *turn, e api.Event) {
+func (m *chat) happened(t *turn, e api.Event) {
 	switch e.Type {
 	case api.EventTextDelta, api.EventReasoningDelta:
 		t.delta(e.Type, data[api.Delta](e), m.opt.Now())
@@ -155,7 +155,7 @@ func (t *turn) delta(kind api.EventType, d api.Delta, now time.Time) {
 }
 
 // advance gives what was said since to the splitter, prints what is finished and renders the rest.
-func (m *Model) advance() {
+func (m *chat) advance() {
 	t := m.turn
 	if t == nil {
 		m.tail = nil
@@ -171,7 +171,7 @@ func (m *Model) advance() {
 }
 
 // render renders the end of the answer that still grows.
-func (m *Model) render() {
+func (m *chat) render() {
 	m.tail = nil
 	if m.turn == nil {
 		return
@@ -182,12 +182,12 @@ func (m *Model) render() {
 }
 
 // void tells that what an attempt said does not count.
-func (m *Model) void() {
+func (m *chat) void() {
 	m.note("(that attempt failed, its text is void)")
 	m.tail = nil
 }
 
-func (m *Model) accepted(e api.Event, d api.TurnAccepted) {
+func (m *chat) accepted(e api.Event, d api.TurnAccepted) {
 	m.input.remember(Printable(d.Text))
 	if d.Queued {
 		m.queue = append(m.queue, queued{e.Run, d.Text})
@@ -196,7 +196,7 @@ func (m *Model) accepted(e api.Event, d api.TurnAccepted) {
 	m.begin(e, d.Text)
 }
 
-func (m *Model) started(e api.Event) {
+func (m *chat) started(e api.Event) {
 	for n, q := range m.queue {
 		if q.run == e.Run {
 			m.queue = append(m.queue[:n:n], m.queue[n+1:]...)
@@ -206,12 +206,12 @@ func (m *Model) started(e api.Event) {
 	}
 }
 
-func (m *Model) begin(e api.Event, text string) {
+func (m *chat) begin(e api.Event, text string) {
 	m.enter(e.Run, e.Time)
 	m.message(text)
 }
 
-func (m *Model) failed(t *turn, e api.Event, d api.ModelCallFailed) {
+func (m *chat) failed(t *turn, e api.Event, d api.ModelCallFailed) {
 	t.usage = t.usage.Add(d.Usage)
 	if d.Code != api.CodeCancelled {
 		if t.told() {
@@ -236,7 +236,7 @@ func (m *Model) failed(t *turn, e api.Event, d api.ModelCallFailed) {
 }
 
 // saidSoFar prints the whole of an answer that ends here.
-func (m *Model) saidSoFar() {
+func (m *chat) saidSoFar() {
 	m.advance()
 	if m.turn != nil {
 		for _, p := range m.turn.split.finish() {
@@ -248,7 +248,7 @@ func (m *Model) saidSoFar() {
 }
 
 // finished prints what is left of a whole answer, and shows the calls in it.
-func (m *Model) finished(t *turn, e api.Event, d api.ModelCallFinished) {
+func (m *chat) finished(t *turn, e api.Event, d api.ModelCallFinished) {
 	t.usage = t.usage.Add(d.Usage)
 	m.reasoned(t, e.Time)
 	printed := min(t.given, len(t.said.text)) - len(t.split.rest)
@@ -272,7 +272,7 @@ func (m *Model) finished(t *turn, e api.Event, d api.ModelCallFinished) {
 }
 
 // reasoned folds what the model thought into a line.
-func (m *Model) reasoned(t *turn, at time.Time) {
+func (m *chat) reasoned(t *turn, at time.Time) {
 	if len(t.mused.text) == 0 {
 		return
 	}
@@ -280,7 +280,7 @@ func (m *Model) reasoned(t *turn, at time.Time) {
 	m.note("thought for " + short(at.Sub(t.since)) + " (ctrl+r shows it)")
 }
 
-func (m *Model) ended(e api.Event, d api.TurnEnded) {
+func (m *chat) ended(e api.Event, d api.TurnEnded) {
 	for n, q := range m.queue {
 		if q.run == e.Run {
 			m.queue = append(m.queue[:n:n], m.queue[n+1:]...)
