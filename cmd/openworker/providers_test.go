@@ -202,3 +202,34 @@ func TestASessionWhoseProviderHasNoKeyAnyMoreSaysWhichIsMissing(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// RE5: a turn that loses its key in the middle waits, says how to set one, and goes on once there is one.
+func TestATurnThatLosesItsKeyGoesOnWithAnother(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	server, err := modeltestserver.New(modeltestserver.Config{Credential: "sk-good", Models: []string{"m"}, Handler: func(r modeltestserver.Request) modeltestserver.Reply {
+		if r.Number == 1 {
+			p.ok("", "config", "unset-key", "Mine")
+			return modeltestserver.Reply{Calls: []modeltestserver.Call{{Name: "calculate", Arguments: `{"expression":"6*7"}`}}}
+		}
+		return modeltestserver.Reply{Text: "It is 42."}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	p.configure("providers: {Mine: {protocol: openai-responses, baseURL: " + server.Base(modeltestserver.Responses) + ", models: {m: {}}}}\n")
+	p.ok("sk-good", "config", "set-key", "Mine")
+	got := p.run("", "run", "how much is it")
+	session := got.session(t)
+	if got.code != exitWaiting || !strings.Contains(got.err, "set MINE_API_KEY, or store a key with openworker config set-key Mine and run openworker chat --session "+session) {
+		t.Fatalf("%+v", got)
+	}
+	p.ok("sk-good", "config", "set-key", "Mine")
+	if got := p.ok("", "chat", "--session", session); got.out != "It is 42.\n" {
+		t.Errorf("%+v", got)
+	}
+	if calls, refusals := server.Calls(), server.Refusals(); calls != 2 || len(refusals) > 0 {
+		t.Errorf("%d calls, refusals %v", calls, refusals)
+	}
+}
