@@ -224,3 +224,20 @@ func TestRunAsksInLines(t *testing.T) {
 	s.See(t, "current_time returned “")
 	s.leaves(0)
 }
+
+// A terminal without a shell above the program, as in a container: nothing could go on with it.
+func TestWhereNothingCanGoOnWithItTheProgramIsNotSuspended(t *testing.T) {
+	t.Parallel()
+	s := newPlace(t).sit("chat")
+	s.See(t, "/help")
+	const taken = "\x1b[?2004h"
+	s.press("\x1a")
+	s.Wait(t, "the terminal taken again", func(string) bool {
+		raw := s.Raw()
+		return strings.Count(raw, taken) > 1 && strings.LastIndex(raw, taken) > strings.LastIndex(raw, "\x1b[?2004l")
+	})
+	s.say("hello")
+	s.idle()
+	s.press(ctrlD)
+	s.leaves(0)
+}

@@ -127,7 +127,8 @@ func (m *chat) resolved(d api.InteractionResolved) {
 		}
 		if hadFocus {
 			m.focus = ""
-			if m.input.empty() {
+			// A key that was meant for a question which somebody else has answered must not answer another.
+			if c.sent != "" && m.input.empty() {
 				m.nextFocus()
 			}
 		}
@@ -195,6 +196,10 @@ func (m *chat) pressCard(c *card, msg tea.KeyPressMsg) tea.Cmd {
 			if strings.EqualFold(key, choice.key) {
 				return m.choose(c, n)
 			}
+		}
+		if msg.Text != "" { // no answer: a message is being typed, whose Enter must not answer
+			m.focus = ""
+			return m.input.press(msg)
 		}
 	}
 	return nil

@@ -205,7 +205,7 @@ func (m *chat) sent(msg sentMsg) tea.Cmd {
 		for _, other := range m.outbox[1:] {
 			text += "\n" + other.Text
 		}
-		m.outbox, m.refused = nil, msg.message
+		m.outbox, m.refused, m.unwanted = nil, msg.message, false
 		m.report(msg.err)
 		if m.input.empty() {
 			m.input.set(text)
@@ -220,8 +220,12 @@ func (m *chat) sent(msg sentMsg) tea.Cmd {
 		m.note("session " + m.conversation.ID())
 		cmds = append(cmds, m.follow())
 	}
-	if len(m.outbox) > 0 {
+	switch {
+	case len(m.outbox) > 0:
 		cmds = append(cmds, m.send())
+	case m.unwanted:
+		m.unwanted = false
+		cmds = append(cmds, m.cancelling())
 	}
 	return tea.Batch(cmds...)
 }
@@ -269,7 +273,7 @@ func (m *chat) fresh(conversation Conversation) {
 	generation := m.generation
 	m.talk = newTalk(conversation, m.answers)
 	m.generation = generation + 1
-	m.outbox, m.refused, m.focus, m.tail = nil, Message{}, "", nil
+	m.outbox, m.unwanted, m.refused, m.focus, m.tail = nil, false, Message{}, "", nil
 	if m.model != nil {
 		m.answers = *m.model
 	}

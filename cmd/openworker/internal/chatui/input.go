@@ -54,7 +54,7 @@ func (in *input) text() string {
 	for n, pasted := range in.pastes {
 		text = strings.Replace(text, pasteName(n, pasted), pasted, 1)
 	}
-	return Printable(text)
+	return withoutControls(text)
 }
 
 func (in *input) empty() bool { return in.area.Length() == 0 }
@@ -68,7 +68,7 @@ func (in *input) set(text string) {
 
 // insert puts a text at the cursor: a long one, or one that the editor would change, under a name.
 func (in *input) insert(text string) {
-	text = Printable(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
+	text = withoutControls(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
 	if len(text) > shownPaste || strings.Count(text, "\n") >= shownPasteLines || strings.ContainsAny(text, "\t\uFFFD") {
 		in.pastes = append(in.pastes, text)
 		text = pasteName(len(in.pastes)-1, text)

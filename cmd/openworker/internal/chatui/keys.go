@@ -17,7 +17,7 @@ func (m *chat) press(msg tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+c":
 		return m.interrupt()
 	case "ctrl+z":
-		return tea.Suspend
+		return m.suspend()
 	case "ctrl+l":
 		return tea.ClearScreen
 	case "ctrl+o":
@@ -73,6 +73,9 @@ func (m *chat) interrupt() tea.Cmd {
 		return nil
 	case m.turn != nil:
 		return m.cancelTurn()
+	case len(m.outbox) > 0:
+		m.unwanted = true
+		return m.say("the turn is cancelled once its message is stored; Ctrl-C again leaves", false)
 	case !m.input.empty():
 		m.input.clear()
 		m.interrupted = m.interrupted.Add(-leaveWithin) // it was for the text
@@ -88,9 +91,12 @@ func (m *chat) cancelTurn() tea.Cmd {
 		return nil
 	}
 	m.turn.cancelling = true
+	return tea.Batch(m.cancelling(), m.say("cancelling the turn; Ctrl-C again leaves", false))
+}
+
+func (m *chat) cancelling() tea.Cmd {
 	conversation := m.conversation
-	return tea.Batch(func() tea.Msg { return cancelledMsg{conversation.Cancel(m.ctx)} },
-		m.say("cancelling the turn; Ctrl-C again leaves", false))
+	return func() tea.Msg { return cancelledMsg{conversation.Cancel(m.ctx)} }
 }
 
 // submit sends what was typed, or carries it out as a command.

@@ -34,6 +34,8 @@ type chat struct {
 	input      input
 	focus      string // the interaction whose card has the keys; "" is the input
 	outbox     []Message
+	unwanted   bool    // the turn of what is on its way is to be cancelled
+	suspended  func()  // ends the watch over a suspension; nil without one
 	refused    Message // the last that was not accepted: the same again is the same submission
 	model      *api.ModelRef
 
@@ -162,6 +164,10 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		m.editor().paste(msg.Content)
 	case controlMsg:
 		return m.interrupt()
+	case tea.ResumeMsg:
+		if m.suspended != nil {
+			m.suspended()
+		}
 	case leaveMsg:
 		m.leave(false)
 	case frameMsg:
@@ -241,6 +247,13 @@ func (m *chat) leave(busy bool) {
 	}
 	m.saidSoFar()
 	m.flushCalls(true)
+	for n, message := range m.outbox {
+		what := "it is not known whether this was sent: "
+		if n > 0 {
+			what = "not sent: "
+		}
+		m.note(what + Brief(message.Text))
+	}
 	m.left = Left{Session: m.conversation.ID(), Busy: busy}
 	m.leaving = true
 }

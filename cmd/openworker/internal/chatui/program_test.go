@@ -138,10 +138,33 @@ func TestSeveralCardsAreAnsweredInAnyOrder(t *testing.T) {
 	d.See(t, "1 of 2")
 	f.tell("r1", api.EventInteractionResolved, api.InteractionResolved{ID: "one", Decision: api.Deny, By: "bob", Reason: "no"})
 	d.See(t, "answered elsewhere, denied: one, by bob: no")
+	d.See(t, "tab answers it")
+	d.press("y") // it was meant for the one that is gone
+	d.See(t, "> y")
+	d.press(tab)
 	d.See(t, "a letter, or enter")
 	d.press("y")
 	if got := get(t, f.answers); got.interaction != "three" {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestAMessageThatIsTypedOnACardIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	f := newFake("s1")
+	d := sit(t, f, 80, 24, nil)
+	f.tell("r1", api.EventTurnAccepted, api.TurnAccepted{Text: "go"})
+	f.tell("r1", api.EventInteractionRequired, api.InteractionRequired{ID: "i1", Kind: api.InteractionApproval, Call: &api.InteractionCall{Name: "pay", Arguments: "{}"}})
+	d.See(t, "a letter, or enter")
+	d.press("stop, any of it!" + enter)
+	if got := get(t, f.sent); got.Text != "stop, any of it!" {
+		t.Errorf("%+v was sent", got)
+	}
+	d.See(t, "May it call pay?", "tab answers")
+	select {
+	case got := <-f.answers:
+		t.Errorf("it was answered: %+v", got)
+	default:
 	}
 }
 

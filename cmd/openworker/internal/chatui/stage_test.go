@@ -234,6 +234,41 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
+func TestCtrlCBeforeAMessageIsStoredCancelsItsTurn(t *testing.T) {
+	t.Parallel()
+	f := newFake("s1")
+	s := newStage(t, func(o *Options) { o.Conversation = f })
+	s.Update(tea.PasteMsg{Content: "hello"})
+	s.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
+	s.Update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
+	if live := s.live(); !strings.Contains(live, "the turn is cancelled once its message is stored") || s.leaving {
+		t.Errorf("the live area is\n%s", live)
+	}
+	s.following = true
+	cancel := s.sent(sentMsg{message: s.outbox[0]})
+	if cancel == nil || s.unwanted {
+		t.Fatal("it is forgotten")
+	}
+	if msg := cancel(); msg != (cancelledMsg{}) {
+		t.Errorf("it is %#v", msg)
+	}
+	get(t, f.cancels)
+}
+
+func TestLeavingTellsWhatMayNotBeSent(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	for _, text := range []string{"one", "two"} {
+		s.Update(tea.PasteMsg{Content: text})
+		s.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
+	}
+	s.Update(ctrl('d'))
+	want := "  it is not known whether this was sent: one\n  not sent: two"
+	if diff := cmp.Diff(want, s.scrollback()); diff != "" || !s.leaving {
+		t.Error(diff)
+	}
+}
+
 func TestAMessageThatNoSessionTakesIsRefusedInPlace(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(o *Options) {

@@ -9,8 +9,22 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Printable takes out of a text what would steer the terminal: a model's or a tool's text is not trusted with it.
-func Printable(text string) string {
+// Printable takes out of a text what would steer the terminal: a model's or a tool's text is not trusted with it. Nor
+// is it with the direction of writing, which would show an argument as another than it is.
+func Printable(text string) string { return withoutTurns(withoutControls(text)) }
+
+// withoutTurns leaves out what turns the direction of writing.
+func withoutTurns(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// withoutControls leaves of the control characters the line ends and tabs.
+func withoutControls(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1
@@ -59,6 +73,7 @@ func unreferenced(text string) string {
 func onlyStyles(text string) string {
 	var b strings.Builder
 	var state byte
+	text = withoutTurns(text)
 	for len(text) > 0 {
 		sequence, width, n, next := ansi.DecodeSequence(text, state, nil)
 		state, text = next, text[n:]

@@ -188,7 +188,7 @@ func (m *chat) void() {
 }
 
 func (m *chat) accepted(e api.Event, d api.TurnAccepted) {
-	m.input.remember(Printable(d.Text))
+	m.input.remember(withoutControls(d.Text))
 	if d.Queued {
 		m.queue = append(m.queue, queued{e.Run, d.Text})
 		return
