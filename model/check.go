@@ -16,6 +16,7 @@ import (
 //   - its first item is the user's, its last is the user's or a tool's result;
 //   - each answer's calls are followed at once by their results, in call order, one each;
 //   - call IDs are 1–64 of A-Za-z0-9_-, each once in the whole request; arguments are JSON objects;
+//   - no JSON text has half a surrogate pair in it ([MendJSON]);
 //   - every text is UTF-8, no text of the user or the assistant is empty, no item has fields of another kind.
 //
 // The error has code internal: whatever it says is a fault of the runtime's, not the user's (RU5, RU8).
@@ -199,7 +200,7 @@ func ValidName(s string) bool {
 
 func isObject(data []byte) bool {
 	trimmed := bytes.TrimLeft(data, " \t\r\n")
-	return len(trimmed) > 0 && trimmed[0] == '{' && utf8.Valid(data) && json.Valid(data)
+	return len(trimmed) > 0 && trimmed[0] == '{' && utf8.Valid(data) && json.Valid(data) && bytes.Equal(MendJSON(data), data)
 }
 
 func malformed(format string, args ...any) error {

@@ -83,6 +83,7 @@ func TestCheckNamesWhatIsWrongWithTheItems(t *testing.T) {
 		"C05 a call ID that recurs":      {[]model.Item{user("hi"), call("c1"), result("c1"), call("c1"), result("c1")}, "there twice"},
 		"C40 cut arguments":              {[]model.Item{user("hi"), with(call("c1"), func(i *model.Item) { i.Arguments = json.RawMessage(`{"a":`) }), result("c1")}, "not a JSON object"},
 		"arguments that are an array":    {[]model.Item{user("hi"), with(call("c1"), func(i *model.Item) { i.Arguments = json.RawMessage(`[]`) }), result("c1")}, "not a JSON object"},
+		"C40 half a surrogate pair":      {[]model.Item{user("hi"), with(call("c1"), func(i *model.Item) { i.Arguments = json.RawMessage(`{"a":"\ud83d"}`) }), result("c1")}, "not a JSON object"},
 		"no arguments":                   {[]model.Item{user("hi"), with(call("c1"), func(i *model.Item) { i.Arguments = nil }), result("c1")}, "not a JSON object"},
 		"a tool name with a dot":         {[]model.Item{user("hi"), with(call("c1"), func(i *model.Item) { i.Name = "a.b" }), result("c1")}, "tool name"},
 		"a call ID of 65 bytes":          {[]model.Item{user("hi"), call(strings.Repeat("x", 65)), result(strings.Repeat("x", 65))}, "call ID"},

@@ -86,7 +86,7 @@ func answerItems(agent *Agent, resp model.Response) []engine.Item {
 }
 
 func callItem(agent *Agent, it model.ResponseItem, private []byte, stop model.StopReason) engine.Item {
-	out := engine.Item{Kind: engine.ItemCall, Name: it.Name, Arguments: strings.TrimSpace(it.Arguments), Private: private}
+	out := engine.Item{Kind: engine.ItemCall, Name: it.Name, Arguments: strings.TrimSpace(string(model.MendJSON([]byte(it.Arguments)))), Private: private}
 	if out.Arguments == "" {
 		out.Arguments = "{}" // a tool without parameters: some servers send nothing
 	}

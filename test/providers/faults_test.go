@@ -313,3 +313,30 @@ func TestAnAnswerThatIsCutOff(t *testing.T) {
 		})
 	}
 }
+
+// C40: half a character in a call's arguments, which a JSON decoder takes and some APIs refuse whenever it is said
+// again, is mended before it is stored: the tool runs, and the session goes on at every provider.
+func TestArgumentsWithHalfACharacter(t *testing.T) {
+	t.Parallel()
+	eachSubject(t, func(t *testing.T, s subject) {
+		synctest.Test(t, func(t *testing.T) {
+			h := open(t, newStore(), func(r modeltestserver.Request) reply {
+				if len(r.Messages) < 3 && r.LastRole == "user" {
+					return reply{Calls: []called{{ID: "call_1", Name: "get_weather", Arguments: `{"city":"Brno \ud83d"}`}}}
+				}
+				return reply{Text: said}
+			})
+			defer h.close()
+			h.begin(s, api.Limits{})
+			for _, at := range subjects() {
+				if result, _ := h.turn("weather?", api.TurnOptions{Model: &api.ModelRef{Provider: at.name, Name: at.model}}); result.Text != said {
+					t.Fatalf("at %s: got %s %+v; refused: %q", at.name, result.Status, result.Error, h.server.Refusals())
+				}
+			}
+			if len(h.ran) != 1 {
+				t.Errorf("ran %v", h.ran)
+			}
+			h.refusals()
+		})
+	})
+}

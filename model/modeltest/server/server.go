@@ -160,6 +160,9 @@ func (s *Server) complete(protocol Protocol, decode func(*http.Request, []byte) 
 			return
 		}
 		req, err := decode(r, body)
+		if err == nil {
+			err = checkEscapes(body)
+		}
 		req.Header = r.Header
 		switch req = s.keep(req, err); {
 		case err != nil:

@@ -401,3 +401,18 @@ func TestTheFastServerLooksAtTheLastRoleOnly(t *testing.T) {
 		}
 	})
 }
+
+// Half a surrogate pair is no JSON to the APIs, though Go's decoder takes it.
+func TestHalfACharacterIsRefused(t *testing.T) {
+	t.Parallel()
+	s := start(t, modeltestserver.Config{})
+	for text, want := range map[string]int{
+		`hi`: 200, `\ud83d\ude00`: 200, `\\ud83d`: 200, `\uD83D\uDE00 \n`: 200,
+		`\ud83d`: 400, `\ude00`: 400, `\ud83d \ude00`: 400, `\ud83d\n`: 400, `\ude00\ud83d`: 400, `\\\ud83d`: 400,
+	} {
+		status, got, err := post(t, s, `{"model":"m","stream":true,"messages":[{"role":"user","content":"`+text+`"}]}`, "")
+		if err != nil || status != want {
+			t.Errorf("%s: got %d %v, want %d: %s", text, status, err, want, got)
+		}
+	}
+}
