@@ -169,7 +169,7 @@ func (p *Provider) reasoningBlock(name string, item *model.Item) (sdk.ContentBlo
 	case blockThinking:
 		return sdk.NewThinkingBlock(kept.Signature, kept.Thinking), true
 	case blockRedacted:
-		return sdk.NewRedactedThinkingBlock(kept.Data), true
+		return sdk.NewRedactedThinkingBlock(kept.Data), kept.Data != ""
 	}
 	return sdk.ContentBlockParamUnion{}, false
 }

@@ -183,7 +183,7 @@ func arguments(given json.RawMessage) json.RawMessage {
 // own is what this provider and model gave with an item, nothing where it is of others.
 func (w *contentWriter) own(item *model.Item) (s signed) {
 	if p := item.Private; p != nil && p.Provider == w.provider && p.Model == w.model {
-		if json.Unmarshal(p.Data, &s) != nil {
+		if json.Unmarshal(p.Data, &s) != nil || !s.sound() {
 			return signed{}
 		}
 	}

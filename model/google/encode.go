@@ -3,6 +3,7 @@ package google
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -68,9 +69,11 @@ func declarations(tools []model.Tool) []*genai.FunctionDeclaration {
 	return all
 }
 
-// sentName is a tool's name as Gemini takes it: with a letter or an underscore first.
+// sentName is a tool's name as Gemini takes it: with a letter or an underscore first. No two names are sent alike, so
+// one that another could become gets an underscore as well: 3d is _3d, and _3d is __3d.
 func sentName(name string) string {
-	if c := name[:min(1, len(name))]; c == "-" || c >= "0" && c <= "9" {
+	bare := strings.TrimLeft(name, "_")
+	if c := bare[:min(1, len(bare))]; c == "-" || c >= "0" && c <= "9" {
 		return "_" + name
 	}
 	return name

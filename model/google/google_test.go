@@ -273,10 +273,10 @@ func TestARequestThatCannotBeEncodedIsNotSent(t *testing.T) {
 func TestAToolIsCalledByTheNameThatTheHostGaveIt(t *testing.T) {
 	t.Parallel()
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		writeStream(w, `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"_3d_view"}},{"functionCall":{"name":"_y"}},{"functionCall":{"name":"_9"}}]},"finishReason":"STOP"}]}`+"\n\n")
+		writeStream(w, `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"_3d_view"}},{"functionCall":{"name":"_y"}},{"functionCall":{"name":"__3d_view"}},{"functionCall":{"name":"_9"}}]},"finishReason":"STOP"}]}`+"\n\n")
 	})
 	req := modeltest.Request()
-	req.Tools = []model.Tool{{Name: "3d_view"}, {Name: "_y"}}
+	req.Tools = []model.Tool{{Name: "_3d_view"}, {Name: "3d_view"}, {Name: "_y"}}
 	resp, err := newProvider(t, google.Config{BaseURL: url}).Stream(t.Context(), req, discard)
 	if err != nil {
 		t.Fatal(err)
@@ -285,7 +285,7 @@ func TestAToolIsCalledByTheNameThatTheHostGaveIt(t *testing.T) {
 	for _, item := range resp.Items {
 		got = append(got, item.Name)
 	}
-	if diff := cmp.Diff([]string{"3d_view", "_y", "_9"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"3d_view", "_y", "_3d_view", "_9"}, got); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 }

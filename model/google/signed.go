@@ -2,6 +2,8 @@ package google
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/openworkerai/openworker/model"
@@ -27,6 +29,14 @@ func (s *signed) add(p piece) {
 		return
 	}
 	s.Pieces = append(s.Pieces, p)
+}
+
+// sound reports whether the signatures are some: the API takes bytes in base64, of either alphabet.
+func (s *signed) sound() bool {
+	bad := func(signature string) bool {
+		return strings.Trim(signature, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=") != ""
+	}
+	return !bad(s.Signature) && !slices.ContainsFunc(s.Pieces, func(p piece) bool { return bad(p.Signature) })
 }
 
 // private is what is kept with the item, nil where nothing is signed.

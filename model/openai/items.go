@@ -68,11 +68,17 @@ func (p *Provider) private(name string, item *model.Item) json.RawMessage {
 	return nil
 }
 
+// isReasoning reports whether data is an item that the API takes back. What another version kept, or another provider
+// of the same name, may be anything.
 func isReasoning(data json.RawMessage) bool {
 	var item struct {
-		Type string `json:"type"`
+		Type    string  `json:"type"`
+		ID      string  `json:"id"`
+		Summary *[]part `json:"summary"`
+		Content []part  `json:"content"`
+		Sealed  string  `json:"encrypted_content"`
 	}
-	return json.Unmarshal(data, &item) == nil && item.Type == typeReasoning
+	return json.Unmarshal(data, &item) == nil && item.Type == typeReasoning && item.Summary != nil && (item.Sealed != "" || len(item.Content) > 0)
 }
 
 // reasoningData is what is kept of a reasoning item: all of it that the API takes back, which refuses the status.
@@ -90,7 +96,7 @@ func reasoningData(raw json.RawMessage) json.RawMessage {
 		fields["summary"] = json.RawMessage(`[]`)
 	}
 	data, _ := json.Marshal(fields) // values that were decoded encode again
-	return data
+	return model.MendJSON(data)
 }
 
 // phase is what is kept of a message: whether the model meant it as a comment or as its answer. Models from gpt-5.3-codex
@@ -103,7 +109,7 @@ func (p *Provider) assistantParam(name string, item *model.Item) responses.Respo
 	message := responses.ResponseInputItemParamOfMessage(item.Text, responses.EasyInputMessageRoleAssistant)
 	message.OfMessage.Type = responses.EasyInputMessageTypeMessage
 	var kept phase
-	if data := p.private(name, item); data != nil && json.Unmarshal(data, &kept) == nil {
+	if data := p.private(name, item); data != nil && json.Unmarshal(data, &kept) == nil && (kept.Phase == "commentary" || kept.Phase == "final_answer") {
 		message.OfMessage.Phase = responses.EasyInputMessagePhase(kept.Phase)
 	}
 	return message
