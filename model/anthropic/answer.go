@@ -33,7 +33,6 @@ type answer struct {
 	stop     string
 	done     bool // message_stop came
 
-	counted                          bool
 	input, read, written, out, think int64
 }
 
@@ -73,7 +72,6 @@ func (a *answer) take(event *sdk.MessageStreamEventUnion) error {
 func (a *answer) count(input, read, written, out, think int64) {
 	grow := func(have *int64, given int64) {
 		given = min(given, 1<<40) // so that sums hold
-		a.counted = a.counted || given > 0
 		*have = max(*have, given)
 	}
 	grow(&a.input, input)
@@ -88,6 +86,14 @@ func (a *answer) start(event *sdk.MessageStreamEventUnion) error {
 		return wire.Malformed(fmt.Sprintf("the answer holds more than %d blocks", maxBlocks))
 	}
 	from := &event.ContentBlock
+	if from.Type == blockCall {
+		if a.calls++; a.calls > wire.MaxCalls {
+			return wire.ErrTooManyCalls
+		}
+		if before := a.open[event.Index]; before != nil && before.kind == blockCall && from.ID != "" && before.id == from.ID {
+			return nil // it comes again: as another block the call would run twice
+		}
+	}
 	b := &block{kind: from.Type}
 	a.blocks = append(a.blocks, b)
 	if a.open == nil {
@@ -107,9 +113,6 @@ func (a *answer) start(event *sdk.MessageStreamEventUnion) error {
 		a.private += len(b.data)
 		return a.bounded()
 	case blockCall:
-		if a.calls++; a.calls > wire.MaxCalls {
-			return wire.ErrTooManyCalls
-		}
 		b.id, b.name, b.initial = from.ID, from.Name, from.JSON.Input.Raw()
 		a.received += len(b.name) + len(b.initial)
 		return a.bounded()
@@ -191,10 +194,13 @@ func (a *answer) usage() api.Usage {
 
 // response is the answer as a whole. sent is the size of the request, for an estimate where the server did not count.
 func (a *answer) response(provider, name string, sent int) model.Response {
-	resp := model.Response{Stop: a.stopReason(), Usage: a.usage()}
-	if !a.counted {
-		resp.Usage = a.estimate(sent)
+	thought := 0
+	for _, b := range a.blocks {
+		if b.kind == blockThinking {
+			thought += b.content.Len()
+		}
 	}
+	resp := model.Response{Stop: a.stopReason(), Usage: wire.Count(a.usage(), sent, a.received, thought)}
 	cut := resp.Stop == model.StopOutputLimit
 	for i, b := range a.blocks {
 		item := model.ResponseItem{Text: b.content.String()}
@@ -252,18 +258,4 @@ func (a *answer) stopReason() model.StopReason {
 		return model.StopToolCalls
 	}
 	return model.StopEnd
-}
-
-// estimate counts four bytes a token, so that a budget holds at a server that does not count.
-func (a *answer) estimate(sent int) api.Usage {
-	tokens := func(bytes int) int64 { return int64(bytes+3) / 4 }
-	thought := 0
-	for _, b := range a.blocks {
-		if b.kind == blockThinking {
-			thought += b.content.Len()
-		}
-	}
-	return api.Usage{
-		InputTokens: tokens(sent), OutputTokens: tokens(a.received), ReasoningTokens: tokens(thought), Estimated: true,
-	}
 }

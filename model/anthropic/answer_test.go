@@ -200,3 +200,20 @@ func checkWhole(t *testing.T, got decoded) {
 		t.Errorf("impossible counts: %+v", u)
 	}
 }
+
+// A block that begins again under its index and ID is the same call, or it would run twice.
+func TestACallThatBeginsTwiceIsOne(t *testing.T) {
+	t.Parallel()
+	const (
+		begin  = `data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","name":"get_time","input":{}}}` + "\n\n"
+		piece  = `data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"city\":\"Brno\"}"}}` + "\n\n"
+		finish = `data: {"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":3}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n"
+	)
+	for _, stream := range []string{begin + begin + piece + finish, begin + piece + begin + finish} {
+		got := decode(t, strings.NewReader(stream))
+		want := []model.ResponseItem{{Kind: model.ToolCallItem, ProviderCallID: "toolu_1", Name: "get_time", Arguments: `{"city":"Brno"}`}}
+		if diff := cmp.Diff(want, got.Response.Items); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}

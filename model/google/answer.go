@@ -22,7 +22,6 @@ type answer struct {
 	message  string // beside finish
 	blocked  genai.BlockedReason
 	usage    api.Usage
-	counted  bool // usage came
 }
 
 // answerItem is a text, thoughts or a call as it is put together.
@@ -43,7 +42,7 @@ func (a *answer) take(watch *wire.Watch, data []byte, emit func(model.Delta)) er
 		return wire.Malformed("a chunk of the answer is not what the protocol has: " + err.Error())
 	}
 	if c.UsageMetadata != nil {
-		a.usage, a.counted = c.UsageMetadata.usage(), true
+		a.usage = c.UsageMetadata.usage()
 	}
 	if c.Error.Given {
 		return watch.Fault(c.Error.Fault, a.received)
@@ -174,7 +173,7 @@ func (a *answer) response(provider string, req model.Request, sent int) (model.R
 	if err != nil {
 		return model.Response{}, err
 	}
-	resp := model.Response{Usage: a.usage, Stop: stop}
+	resp := model.Response{Usage: wire.Count(a.usage, sent, a.received, a.thoughts), Stop: stop}
 	for _, item := range a.items {
 		out := model.ResponseItem{Kind: item.kind, Text: item.text.String(), Private: item.signed.private(provider, req.Model)}
 		if item.call != nil {
@@ -182,14 +181,5 @@ func (a *answer) response(provider string, req model.Request, sent int) (model.R
 		}
 		resp.Items = append(resp.Items, out)
 	}
-	if !a.counted {
-		resp.Usage = a.estimate(sent)
-	}
 	return resp, nil
-}
-
-// estimate counts four bytes a token, so that a budget holds at a server that does not count.
-func (a *answer) estimate(sent int) api.Usage {
-	tokens := func(bytes int) int64 { return int64(bytes+3) / 4 }
-	return api.Usage{InputTokens: tokens(sent), OutputTokens: tokens(a.received), ReasoningTokens: tokens(a.thoughts), Estimated: true}
 }

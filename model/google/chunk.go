@@ -82,18 +82,18 @@ type feedback struct {
 }
 
 type usageMetadata struct {
-	Prompt     int64 `json:"promptTokenCount"`        // cached ones included
-	Cached     int64 `json:"cachedContentTokenCount"` // of the prompt
-	ToolUse    int64 `json:"toolUsePromptTokenCount"` // beside the prompt
-	Candidates int64 `json:"candidatesTokenCount"`    // without the thoughts
-	Thoughts   int64 `json:"thoughtsTokenCount"`
+	Prompt     wire.Number `json:"promptTokenCount"`        // cached ones included
+	Cached     wire.Number `json:"cachedContentTokenCount"` // of the prompt
+	ToolUse    wire.Number `json:"toolUsePromptTokenCount"` // beside the prompt
+	Candidates wire.Number `json:"candidatesTokenCount"`    // without the thoughts
+	Thoughts   wire.Number `json:"thoughtsTokenCount"`
 }
 
 func (u *usageMetadata) usage() api.Usage {
 	return api.Usage{
-		InputTokens:       max(0, u.Prompt) + max(0, u.ToolUse),
-		CachedInputTokens: max(0, u.Cached),
-		OutputTokens:      max(0, u.Candidates) + max(0, u.Thoughts),
-		ReasoningTokens:   max(0, u.Thoughts),
+		InputTokens:       u.Prompt.Value + u.ToolUse.Value,
+		CachedInputTokens: u.Cached.Value,
+		OutputTokens:      u.Candidates.Value + u.Thoughts.Value,
+		ReasoningTokens:   u.Thoughts.Value,
 	}
 }

@@ -25,7 +25,6 @@ type answer struct {
 	received int // bytes of text, reasoning and calls
 	decoded  int // bytes of items
 	usage    api.Usage
-	counted  bool // the server told the usage
 	stop     model.StopReason
 }
 
@@ -172,11 +171,21 @@ func (a *answer) decode(raw json.RawMessage) (outputItem, *model.Error) {
 	return item, nil
 }
 
-// itemAdded takes the event that an item begins with.
+// came reports whether an event's item has begun before: one of the same kind, place and IDs.
+func (a *answer) came(e *event, w *outputItem) bool {
+	return slices.ContainsFunc(a.items, func(it *item) bool {
+		return it.kind == w.kind() && it.index == e.OutputIndex && it.id == w.ID && it.callID == w.CallID
+	})
+}
+
+// itemAdded takes the event that an item begins with. One that comes again is no other item: a call would run twice.
 func (a *answer) itemAdded(e *event) *model.Error {
 	begun, err := a.decode(e.Item)
 	if err != nil {
 		return err
+	}
+	if begun.ID != "" && a.came(e, &begun) {
+		return nil
 	}
 	it, err := a.open(begun.kind(), begun.ID, e.OutputIndex)
 	if err != nil {
@@ -194,10 +203,7 @@ func (a *answer) itemDone(e *event) *model.Error {
 	}
 	it := a.find(whole.kind(), whole.ID, e.OutputIndex)
 	if it == nil {
-		again := func(it *item) bool {
-			return it.kind == whole.kind() && it.index == e.OutputIndex && it.id == whole.ID && it.callID == whole.CallID
-		}
-		if slices.ContainsFunc(a.items, again) {
+		if a.came(e, &whole) {
 			return nil
 		}
 		if it, err = a.open(whole.kind(), whole.ID, e.OutputIndex); err != nil {
@@ -286,7 +292,8 @@ func (a *answer) stopReason(status, reason string) model.StopReason {
 
 // response is the answer as a whole. sent is the size of the request, for an estimate where the server did not count.
 func (a *answer) response(provider, name string, sent int) model.Response {
-	resp := model.Response{Stop: a.stop, Usage: a.usage}
+	resp := model.Response{Stop: a.stop}
+	thought := 0
 	for i, it := range a.items {
 		out := model.ResponseItem{Kind: it.kind, Text: it.text.String()}
 		if it.private != nil && (it.kind != model.ReasoningItem || a.ledOn(i)) {
@@ -296,6 +303,7 @@ func (a *answer) response(provider, name string, sent int) model.Response {
 		case model.ToolCallItem:
 			out.ProviderCallID, out.Name, out.Arguments = it.callID, it.name, string(it.arguments)
 		case model.ReasoningItem:
+			thought += len(out.Text)
 			if out.Text == "" && out.Private == nil {
 				continue
 			}
@@ -308,9 +316,7 @@ func (a *answer) response(provider, name string, sent int) model.Response {
 		}
 		resp.Items = append(resp.Items, out)
 	}
-	if !a.counted {
-		resp.Usage = a.estimate(sent)
-	}
+	resp.Usage = wire.Count(a.usage, sent, a.received, thought)
 	return resp
 }
 
@@ -323,16 +329,4 @@ func (a *answer) ledOn(i int) bool {
 		}
 	}
 	return false
-}
-
-// estimate counts four bytes a token, so that a budget holds at a server that does not count.
-func (a *answer) estimate(sent int) api.Usage {
-	tokens := func(bytes int) int64 { return int64(bytes+3) / 4 }
-	thought := 0
-	for _, it := range a.items {
-		if it.kind == model.ReasoningItem {
-			thought += it.text.Len()
-		}
-	}
-	return api.Usage{InputTokens: tokens(sent), OutputTokens: tokens(a.received), ReasoningTokens: tokens(thought), Estimated: true}
 }

@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/modeltest"
 	"github.com/openworkerai/openworker/model/openai"
@@ -161,4 +163,80 @@ func which(reasoning bool) int {
 		return 1
 	}
 	return 0
+}
+
+// answerTo runs the events of a stream through an attempt.
+func answerTo(t *testing.T, events ...string) (model.Response, *model.Error) {
+	t.Helper()
+	stream := "data: " + strings.Join(events, "\n\ndata: ") + "\n\n"
+	p := newProvider(t, openai.Config{HTTPClient: &http.Client{Transport: wired(stream)}})
+	resp, err := p.Stream(t.Context(), modeltest.Request(), discard)
+	var failure *model.Error
+	if err != nil && !errors.As(err, &failure) {
+		t.Fatal(err)
+	}
+	return resp, failure
+}
+
+// An item that begins or ends again under its IDs is the same item, or its call would run twice.
+func TestACallThatComesTwiceIsOne(t *testing.T) {
+	t.Parallel()
+	const (
+		begin = `{"type":"response.output_item.added","output_index":0,"item":{"id":"fc_1","type":"function_call","call_id":"call_1","name":"get_time","arguments":""}}`
+		end   = `{"type":"response.output_item.done","output_index":0,"item":{"id":"fc_1","type":"function_call","call_id":"call_1","name":"get_time","arguments":"{}"}}`
+		whole = `{"type":"response.completed","response":{"status":"completed","output":[]}}`
+	)
+	want := []model.ResponseItem{{Kind: model.ToolCallItem, ProviderCallID: "call_1", Name: "get_time", Arguments: "{}"}}
+	for name, events := range map[string][]string{
+		"the beginning":            {begin, begin, end, whole},
+		"both":                     {begin, begin, end, end, whole},
+		"the beginning at the end": {begin, end, begin, whole},
+		"all of it":                {begin, end, begin, end, whole},
+	} {
+		resp, failure := answerTo(t, events...)
+		if failure != nil {
+			t.Errorf("%s: %v", name, failure)
+		}
+		if diff := cmp.Diff(want, resp.Items); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// C48: what a failed response says is understood in whatever form a gateway puts it.
+func TestC48AFailedResponseIsUnderstoodInAnyForm(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[string]model.ErrorKind{
+		`{"code":429,"message":"slow down"}`:                            model.KindRateLimited,
+		`{"code":"503","message":"no"}`:                                 model.KindOverloaded,
+		`"the server had an error"`:                                     model.KindOverloaded,
+		`{"code":null,"type":"insufficient_quota","message":"no more"}`: model.KindQuota,
+	} {
+		if _, failure := answerTo(t, `{"type":"response.failed","response":{"status":"failed","error":`+fault+`}}`); failure == nil || failure.Kind != want {
+			t.Errorf("%s: got %v, want %s", fault, failure, want)
+		}
+	}
+}
+
+// An answer is not lost for the form of its counts, and one without any is estimated.
+func TestCountsOfAnyForm(t *testing.T) {
+	t.Parallel()
+	for usage, want := range map[string]api.Usage{
+		`{"input_tokens":5.0,"output_tokens":"6"}`: {InputTokens: 5, OutputTokens: 6},
+		`{"input_tokens":5}`:                       {InputTokens: 5, OutputTokens: 1, Estimated: true},
+		`{"input_tokens":-5,"output_tokens":6}`:    {InputTokens: -1, OutputTokens: 6, Estimated: true},
+		`{}`:                                       {InputTokens: -1, OutputTokens: 1, Estimated: true},
+	} {
+		resp, failure := answerTo(t, `{"type":"response.output_text.delta","delta":"hi","item_id":"m","output_index":0}`,
+			`{"type":"response.completed","response":{"status":"completed","usage":`+usage+`}}`)
+		if failure != nil {
+			t.Fatal(failure)
+		}
+		if want.InputTokens < 0 { // estimated of the request
+			want.InputTokens = resp.Usage.InputTokens
+		}
+		if resp.Usage != want || resp.Usage.InputTokens == 0 {
+			t.Errorf("%s: got %+v, want %+v", usage, resp.Usage, want)
+		}
+	}
 }

@@ -36,49 +36,40 @@ type response struct {
 	Status            string            `json:"status"`
 	Output            []json.RawMessage `json:"output"`
 	Usage             *usage            `json:"usage"`
-	Error             *fault            `json:"error"`
+	Error             wire.ErrorObject  `json:"error"`
 	IncompleteDetails struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
 }
 
 type usage struct {
-	InputTokens        int64 `json:"input_tokens"`
-	OutputTokens       int64 `json:"output_tokens"`
+	InputTokens        wire.Number `json:"input_tokens"`
+	OutputTokens       wire.Number `json:"output_tokens"`
 	InputTokensDetails struct {
-		CachedTokens int64 `json:"cached_tokens"`
+		CachedTokens wire.Number `json:"cached_tokens"`
 	} `json:"input_tokens_details"`
 	OutputTokensDetails struct {
-		ReasoningTokens int64 `json:"reasoning_tokens"`
+		ReasoningTokens wire.Number `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
 }
 
 func (u *usage) usage() api.Usage {
 	return api.Usage{
-		InputTokens: max(0, u.InputTokens), CachedInputTokens: max(0, u.InputTokensDetails.CachedTokens),
-		OutputTokens: max(0, u.OutputTokens), ReasoningTokens: max(0, u.OutputTokensDetails.ReasoningTokens),
+		InputTokens: u.InputTokens.Value, CachedInputTokens: u.InputTokensDetails.CachedTokens.Value,
+		OutputTokens: u.OutputTokens.Value, ReasoningTokens: u.OutputTokensDetails.ReasoningTokens.Value,
 	}
-}
-
-type fault struct {
-	Code    string `json:"code"`
-	Type    string `json:"type"`
-	Message string `json:"message"`
 }
 
 // fault says in the words that all protocols share what a failed response tells: some of its codes are the
 // request's fault, and another attempt would not help.
-func (f *fault) fault() wire.Fault {
-	if f == nil {
-		return wire.Fault{}
-	}
-	out := wire.Fault{Code: f.Code, Type: f.Type, Message: f.Message}
+func (r *response) fault() *wire.Fault {
+	out := r.Error.Fault
 	for _, of := range []string{"invalid_", "image", "policy", "data_residency"} {
-		if strings.Contains(f.Code, of) {
+		if strings.Contains(out.Code, of) {
 			out.Type = "invalid_request_error"
 		}
 	}
-	return out
+	return &out
 }
 
 // outputItem is what is read of an item.

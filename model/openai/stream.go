@@ -136,15 +136,14 @@ func (a *answer) end(watch *wire.Watch, e *event) *model.Error {
 		resp = &response{}
 	}
 	if resp.Usage != nil {
-		a.usage, a.counted = resp.Usage.usage(), true
+		a.usage = resp.Usage.usage()
 	}
 	status := resp.Status
 	if e.Type != eventCompleted {
 		status = strings.TrimPrefix(e.Type, "response.")
 	}
 	if status == "failed" || status == "cancelled" {
-		fault := resp.Error.fault()
-		return a.fault(watch, &fault)
+		return a.fault(watch, resp.fault())
 	}
 	if err := a.settle(resp.Output); err != nil {
 		return err

@@ -23,7 +23,6 @@ type answer struct {
 	calls     calls
 	finish    string
 	usage     api.Usage
-	hasUsage  bool
 	done      bool // [DONE] came
 }
 
@@ -36,17 +35,17 @@ func (a *answer) take(data []byte, emit func(model.Delta)) (*wire.Fault, error) 
 	if err := json.Unmarshal(data, &c); err != nil {
 		return nil, wire.Malformed("a chunk of the answer is not what the protocol has: " + err.Error())
 	}
-	if c.Usage != nil {
-		a.usage, a.hasUsage = c.Usage.usage(), true
-	} else if c.Groq != nil && c.Groq.Usage != nil {
-		a.usage, a.hasUsage = c.Groq.Usage.usage(), true
+	if c.Usage.counts() {
+		a.usage = c.Usage.usage()
+	} else if c.Groq != nil && c.Groq.Usage.counts() {
+		a.usage = c.Groq.Usage.usage()
 	}
 	if fault := c.fault(); fault != nil {
 		return fault, nil
 	}
 	for i := range c.Choices {
 		ch := &c.Choices[i]
-		if ch.Index.value != 0 {
+		if ch.Index.Value != 0 {
 			continue // we ask for one
 		}
 		if ch.Delta != nil {
@@ -60,10 +59,10 @@ func (a *answer) take(data []byte, emit func(model.Delta)) (*wire.Fault, error) 
 				return nil, err
 			}
 		}
-		if ch.FinishReason != "" {
-			a.finish = string(ch.FinishReason)
+		if ch.FinishReason != "" && ends[a.finish] != model.StopOutputLimit { // once cut off, it stays cut off
+			a.finish = strings.ToLower(string(ch.FinishReason))
 		}
-		if a.finish == "error" || a.finish == "abort" {
+		if brokenOff[a.finish] {
 			return nil, &model.Error{Kind: model.KindOverloaded, Message: "the server broke the answer off: finish_reason is " + a.finish}
 		}
 	}
@@ -104,7 +103,7 @@ func (a *answer) add(m *message, emit func(model.Delta)) error {
 
 // response is the answer as a whole. sent is the size of the request, for an estimate where the server did not count.
 func (a *answer) response(provider, name string, sent int) model.Response {
-	resp := model.Response{Usage: a.usage, Stop: a.stop()}
+	resp := model.Response{Usage: wire.Count(a.usage, sent, a.received(), a.reasoning.Len()), Stop: a.stop()}
 	if a.reasoning.Len() > 0 {
 		item := model.ResponseItem{Kind: model.ReasoningItem, Text: a.reasoning.String()}
 		if a.field != "" {
@@ -121,29 +120,30 @@ func (a *answer) response(provider, name string, sent int) model.Response {
 			Kind: model.ToolCallItem, ProviderCallID: c.id, Name: c.name, Arguments: string(c.arguments),
 		})
 	}
-	if !a.hasUsage {
-		resp.Usage = a.estimate(sent)
-	}
 	return resp
 }
 
+// ends are the finish reasons, in small letters, after which an answer may not be whole. Beside OpenAI's there are
+// Mistral's, Zhipu's, and those of Gemini, Cohere, Anthropic and Bedrock that gateways hand on.
+var ends = map[string]model.StopReason{
+	"length": model.StopOutputLimit, "max_tokens": model.StopOutputLimit, "max_output_tokens": model.StopOutputLimit,
+	"model_length": model.StopOutputLimit, "model_context_window_exceeded": model.StopOutputLimit, "max_length": model.StopOutputLimit,
+	"content_filter": model.StopFiltered, "content_filtered": model.StopFiltered, "safety": model.StopFiltered, "sensitive": model.StopFiltered,
+	"recitation": model.StopFiltered, "prohibited_content": model.StopFiltered, "blocklist": model.StopFiltered,
+	"refusal": model.StopFiltered, "guardrail_intervened": model.StopFiltered,
+}
+
+// brokenOff are those by which a server says that it failed: DeepSeek's, Zhipu's, vLLM's.
+var brokenOff = map[string]bool{
+	"error": true, "abort": true, "cancelled": true, "timeout": true, "network_error": true, "insufficient_system_resource": true,
+}
+
 func (a *answer) stop() model.StopReason {
-	switch a.finish {
-	case "length", "max_tokens", "model_length":
-		return model.StopOutputLimit
-	case "content_filter":
-		return model.StopFiltered
+	if reason, known := ends[a.finish]; known {
+		return reason
 	}
 	if len(a.calls.list) > 0 {
 		return model.StopToolCalls
 	}
 	return model.StopEnd
-}
-
-// estimate counts four bytes a token, so that a budget holds at a server that does not count.
-func (a *answer) estimate(sent int) api.Usage {
-	tokens := func(bytes int) int64 { return int64(bytes+3) / 4 }
-	return api.Usage{
-		InputTokens: tokens(sent), OutputTokens: tokens(a.received()), ReasoningTokens: tokens(a.reasoning.Len()), Estimated: true,
-	}
 }

@@ -9,7 +9,7 @@ import (
 
 // call is a tool call as it is put together.
 type call struct {
-	index     number
+	index     wire.Number
 	id        string
 	name      string
 	arguments []byte
@@ -27,7 +27,7 @@ func (c *calls) add(fragments []fragment) bool {
 	for i := range fragments {
 		f := &fragments[i]
 		target := c.find(f)
-		if target != nil && !f.Index.given && f.Function.Name != "" {
+		if target != nil && !f.Index.Given && f.Function.Name != "" {
 			for _, t := range touched {
 				if t == target {
 					target = nil // two names in one list are two calls
@@ -42,7 +42,7 @@ func (c *calls) add(fragments []fragment) bool {
 			target = &call{index: f.Index}
 			c.list = append(c.list, target)
 		}
-		if !f.Index.given {
+		if !f.Index.Given {
 			touched = append(touched, target)
 		}
 		c.bytes += len(f.Function.Name) + len(f.Function.Arguments)
@@ -56,8 +56,8 @@ func (c *calls) add(fragments []fragment) bool {
 func (c *calls) find(f *fragment) *call {
 	for i := len(c.list) - 1; i >= 0; i-- {
 		have := c.list[i]
-		if f.Index.given && have.index.given {
-			if have.index.value == f.Index.value {
+		if f.Index.Given && have.index.Given {
+			if have.index.Value == f.Index.Value {
 				return have
 			}
 			continue
@@ -66,7 +66,7 @@ func (c *calls) find(f *fragment) *call {
 			return have
 		}
 	}
-	if f.Index.given || len(c.list) == 0 {
+	if f.Index.Given || len(c.list) == 0 {
 		return nil
 	}
 	return c.list[len(c.list)-1]
@@ -87,7 +87,7 @@ func (have *call) isOther(f *fragment) bool {
 	case name != have.name:
 		return true
 	}
-	return !f.Index.given && f.Function.Arguments != "" && json.Valid(have.arguments)
+	return !f.Index.Given && f.Function.Arguments != "" && json.Valid(have.arguments)
 }
 
 // join adds the fragment. A name may come whole, again with each fragment, or in pieces.

@@ -3,9 +3,6 @@ package openaichat
 import (
 	"bytes"
 	"encoding/json"
-	"math"
-	"strconv"
-	"strings"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/model/internal/wire"
@@ -31,7 +28,7 @@ type chunk struct {
 }
 
 type choice struct {
-	Index        number           `json:"index"`
+	Index        wire.Number      `json:"index"`
 	Delta        *message         `json:"delta"`
 	Message      *message         `json:"message"`
 	FinishReason text             `json:"finish_reason"`
@@ -48,8 +45,8 @@ type message struct {
 
 // fragment is a piece of a call, or a whole one.
 type fragment struct {
-	Index    number `json:"index"`
-	ID       text   `json:"id"`
+	Index    wire.Number `json:"index"`
+	ID       text        `json:"id"`
 	Function struct {
 		Name      text `json:"name"`
 		Arguments text `json:"arguments"`
@@ -57,24 +54,33 @@ type fragment struct {
 }
 
 type wireUsage struct {
-	Prompt        number `json:"prompt_tokens"`
-	Completion    number `json:"completion_tokens"`
-	CacheHit      number `json:"prompt_cache_hit_tokens"` // where there are no details
+	Prompt        wire.Number `json:"prompt_tokens"`
+	Completion    wire.Number `json:"completion_tokens"`
+	Total         wire.Number `json:"total_tokens"`
+	CacheHit      wire.Number `json:"prompt_cache_hit_tokens"` // where there are no details
 	PromptDetails struct {
-		Cached number `json:"cached_tokens"`
+		Cached wire.Number `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionDetails struct {
-		Reasoning number `json:"reasoning_tokens"`
+		Reasoning wire.Number `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 }
 
+// counts reports whether anything was counted. Some servers give zeros with the chunks that have no count.
+func (u *wireUsage) counts() bool { return u != nil && u.Prompt.Value+u.Completion.Value > 0 }
+
 func (u *wireUsage) usage() api.Usage {
-	return api.Usage{
-		InputTokens:       u.Prompt.value,
-		CachedInputTokens: max(u.PromptDetails.Cached.value, u.CacheHit.value),
-		OutputTokens:      u.Completion.value,
-		ReasoningTokens:   u.CompletionDetails.Reasoning.value,
+	out := api.Usage{
+		InputTokens:       u.Prompt.Value,
+		CachedInputTokens: max(u.PromptDetails.Cached.Value, u.CacheHit.Value),
+		OutputTokens:      u.Completion.Value,
+		ReasoningTokens:   u.CompletionDetails.Reasoning.Value,
 	}
+	// xAI counts reasoning beside the completion, which only the total tells.
+	if reasoning := out.ReasoningTokens; reasoning > 0 && u.Total.Value == out.InputTokens+out.OutputTokens+reasoning {
+		out.OutputTokens += reasoning
+	}
+	return out
 }
 
 // fault returns the error that the chunk reports, wherever it stands in it.
@@ -109,25 +115,6 @@ func (t *text) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	*t = text(data)
-	return nil
-}
-
-// number takes an integer, a float without a fraction or a string of digits; given is false for null and
-// absence. Negative and absurd ones are 0.
-type number struct {
-	value int64
-	given bool
-}
-
-func (n *number) UnmarshalJSON(data []byte) error {
-	if data[0] == 'n' {
-		return nil
-	}
-	f, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64)
-	if err != nil || math.IsNaN(f) || f < 0 || f > 1<<53 {
-		return nil
-	}
-	n.value, n.given = int64(f), true
 	return nil
 }
 

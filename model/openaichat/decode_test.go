@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/internal/wire"
 )
@@ -130,5 +131,52 @@ func checkWhole(t *testing.T, got decoded) {
 	u := got.Response.Usage
 	if u.InputTokens < 0 || u.OutputTokens < 0 || u.CachedInputTokens < 0 || u.ReasoningTokens < 0 {
 		t.Errorf("negative usage: %+v", u)
+	}
+}
+
+// C40: whatever word a server has for it, an answer that was cut off or stopped is none whose calls run.
+func TestC40ACallIsNotWholeWhereTheReasonSaysSo(t *testing.T) {
+	t.Parallel()
+	const call = `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{}"}}]}}]}` + "\n\n"
+	for reason, want := range map[string]model.StopReason{
+		"length": model.StopOutputLimit, "LENGTH": model.StopOutputLimit, "MAX_TOKENS": model.StopOutputLimit, "max_output_tokens": model.StopOutputLimit,
+		"model_length": model.StopOutputLimit, "model_context_window_exceeded": model.StopOutputLimit,
+		"content_filter": model.StopFiltered, "SAFETY": model.StopFiltered, "sensitive": model.StopFiltered,
+		"insufficient_system_resource": "", "network_error": "", "abort": "", "cancelled": "", "timeout": "",
+		"stop": model.StopToolCalls, "tool_calls": model.StopToolCalls, "eos": model.StopToolCalls,
+	} {
+		finish := `data: {"choices":[{"delta":{},"finish_reason":"` + reason + `"}]}` + "\n\n"
+		got := decode(t, []byte(call+finish+"data: [DONE]\n\n"), "text/event-stream", false)
+		switch failed := got.Failure != nil; {
+		case failed != (want == ""), failed && !got.Failure.Retryable(), got.Response.Stop != want:
+			t.Errorf("%s: got %q, %v, want %q", reason, got.Response.Stop, got.Failure, want)
+		}
+	}
+	cut := call + `data: {"choices":[{"delta":{},"finish_reason":"length"}]}` + "\n\n" + `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n"
+	if got := decode(t, []byte(cut+"data: [DONE]\n\n"), "text/event-stream", false); got.Response.Stop != model.StopOutputLimit {
+		t.Errorf("a reason that is taken back: got %q", got.Response.Stop)
+	}
+}
+
+func TestCountsAreWhatTheyMean(t *testing.T) {
+	t.Parallel()
+	const size = 400 // bytes of the request
+	for usage, want := range map[string]api.Usage{
+		`{"prompt_tokens":32,"completion_tokens":9,"total_tokens":135,"completion_tokens_details":{"reasoning_tokens":94}}`:   {InputTokens: 32, OutputTokens: 103, ReasoningTokens: 94},     // xAI
+		`{"prompt_tokens":32,"completion_tokens":103,"total_tokens":135,"completion_tokens_details":{"reasoning_tokens":94}}`: {InputTokens: 32, OutputTokens: 103, ReasoningTokens: 94},     // OpenAI
+		`{"prompt_tokens":3,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":1000}}`:                            {InputTokens: 1000, CachedInputTokens: 1000, OutputTokens: 9}, // beside the prompt
+		`{"prompt_tokens":0,"completion_tokens":0}`:                                                                           {InputTokens: size / 4, OutputTokens: 1, Estimated: true},
+		`{"prompt_tokens":7}`: {InputTokens: 7, OutputTokens: 1, Estimated: true},
+		`{}`:                  {InputTokens: size / 4, OutputTokens: 1, Estimated: true},
+	} {
+		var a answer
+		for _, chunk := range []string{`{"choices":[{"delta":{"content":"hi"}}],"usage":` + usage + `}`, `{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":0,"completion_tokens":0}}`} {
+			if fault, err := a.take([]byte(chunk), func(model.Delta) {}); fault != nil || err != nil {
+				t.Fatal(fault, err)
+			}
+		}
+		if got := a.response("P", "m", size).Usage; got != want {
+			t.Errorf("%s: got %+v, want %+v", usage, got, want)
+		}
 	}
 }

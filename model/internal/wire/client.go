@@ -21,6 +21,7 @@ const (
 
 	maxHeaderBytes = 256 << 10
 	maxErrorBytes  = 64 << 10 // of an error's body; the rest is not read
+	maxErrorTime   = 10 * time.Second
 )
 
 // Excess is the error of an answer that is over a bound; [Watch.Error] makes it kind malformed.
@@ -81,17 +82,39 @@ func ParseBaseURL(value, example string) (*url.URL, error) {
 	return base, nil
 }
 
-// CheckHeaders refuses headers of a Config that are the adapter's own. The error has code invalid_request.
+// CheckHeaders refuses headers of a Config that are the adapter's own, that net/http would leave out, that would let
+// it send a request again, or that are none. The error has code invalid_request and holds no value.
 func CheckHeaders(headers map[string]string, own ...string) error {
-	for name := range headers {
-		for _, taken := range append(own, "Content-Type", "Accept") {
+	seen := map[string]bool{}
+	for name, value := range headers {
+		canonical := http.CanonicalHeaderKey(name)
+		switch canonical {
+		case "Content-Type", "Accept", "Accept-Encoding", "Host", "Content-Length", "Transfer-Encoding", "Trailer", "Idempotency-Key", "X-Idempotency-Key":
+			return api.Errorf(api.CodeInvalidRequest, "Headers may not set %s", name)
+		}
+		for _, taken := range own {
 			if strings.EqualFold(name, taken) {
 				return api.Errorf(api.CodeInvalidRequest, "Headers may not set %s", name)
 			}
 		}
+		switch {
+		case name == "" || strings.IndexFunc(name, isNoToken) >= 0:
+			return api.Errorf(api.CodeInvalidRequest, "Headers: %.80q is no header's name", name)
+		case strings.IndexFunc(value, isControl) >= 0:
+			return api.Errorf(api.CodeInvalidRequest, "Headers: the value of %s holds a line break or another control character", name)
+		case seen[canonical]:
+			return api.Errorf(api.CodeInvalidRequest, "Headers set %s twice", canonical)
+		}
+		seen[canonical] = true
 	}
 	return nil
 }
+
+func isNoToken(r rune) bool {
+	return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+}
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // transport watches requests whose context has a Watch.
 type transport struct{ base http.RoundTripper }
@@ -108,16 +131,31 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	w.answered = true
 	resp.Body = &watchedBody{ReadCloser: resp.Body, watch: w}
-	if refused := resp.StatusCode < 200 || resp.StatusCode > 299; !refused && (w.config.AcceptJSON || isStream(resp)) {
+	refused := resp.StatusCode < 200 || resp.StatusCode > 299
+	if !refused && compressed(resp) {
+		resp.Body.Close()
+		w.refusal = Malformed("the answer is compressed, which was not asked for")
+		return nil, w.refusal
+	}
+	if !refused && (w.config.AcceptJSON || isStream(resp)) {
 		return resp, nil
 	}
 	defer resp.Body.Close()
+	if refused { // its status says it all: what it goes on to say is not waited for long
+		timer := time.AfterFunc(maxErrorTime, func() { w.cancel(errIdle) })
+		defer timer.Stop()
+	}
 	start, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
-	if err != nil && w.ctx.Err() != nil {
+	if err != nil && (w.caller.Err() != nil || !refused && w.ctx.Err() != nil) {
 		return nil, err
 	}
-	w.refusal = refusalOf(resp, start)
+	w.refusal = refusalOf(resp, start) // its status tells what it is, however its body ends
 	return nil, fmt.Errorf("the server answered %s", resp.Status)
+}
+
+func compressed(resp *http.Response) bool {
+	coding := resp.Header.Get("Content-Encoding")
+	return coding != "" && !strings.EqualFold(coding, "identity")
 }
 
 // isStream goes by what the body says it is: a server of an SDK's protocol says so.

@@ -124,7 +124,9 @@ func byContent(status int, kind, said string) model.ErrorKind {
 
 // isContext knows the code of the protocol and the words of servers that send none.
 func isContext(kind, said string) bool {
-	return containsAny(kind, "context_length_exceeded", "exceed_context_size", "context_window_exceeded", "string_above_max_length") ||
+	return containsAny(kind, "context_length_exceeded", "exceed_context_size", "context_window_exceeded", "max_prompt_tokens_exceeded") ||
+		// A text that is too long for its field: of a conversation, not a tool's description or a name.
+		containsAny(kind, "string_above_max_length") && containsAny(said, "content", "output", "'input'") ||
 		containsAny(said,
 			"maximum context length", // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral
 			"available context size", // llama.cpp
@@ -135,6 +137,9 @@ func isContext(kind, said string) bool {
 			"exceed context window",      // llama-cpp-python: "requested tokens exceed context window of"
 			"exceeds context window",
 			"context the overflows",              // LM Studio
+			"greater than the context length",    // LM Studio since 0.3.20
+			"cannot truncate prompt with n_keep", // LM Studio since 0.4
+			"prompt token count of",              // GitHub Copilot
 			"maximum prompt length",              // xAI
 			"exceed context limit",               // Anthropic: "input length and `max_tokens` exceed context limit"
 			"prompt is too long",                 // Anthropic, also behind gateways
@@ -146,6 +151,11 @@ func isContext(kind, said string) bool {
 			"reduce the length of the messages",  // Groq, Cerebras
 			"`inputs` tokens + `max_new_tokens`", // TGI
 			"longer than the model's context",
+			"longer than the maximum model length",              // vLLM
+			"model's context length is only",                    // vLLM
+			"is too long to fit into the model",                 // vLLM
+			"`inputs` must have less than",                      // TGI
+			"total tokens of image and text exceed max message", // Volcengine
 		)
 }
 
@@ -206,8 +216,11 @@ func finish(err *model.Error, secret string, headers map[string]string) {
 		err.Message = strings.ReplaceAll(err.Message, secret, "[credential]")
 	}
 	for name, value := range headers {
-		if len(value) >= 4 {
-			err.Message = strings.ReplaceAll(err.Message, value, "[header "+name+"]")
+		_, token, _ := strings.Cut(value, " ") // behind its scheme, as in "Bearer x"
+		for _, part := range []string{value, token} {
+			if len(part) >= 4 {
+				err.Message = strings.ReplaceAll(err.Message, part, "[header "+name+"]")
+			}
 		}
 	}
 	if len(err.Message) > maxMessage {
@@ -218,7 +231,7 @@ func finish(err *model.Error, secret string, headers map[string]string) {
 // RetryAfter reads what the provider asked us to wait: retry-after-ms, or Retry-After in seconds or as a date, which
 // counts from the server's own Date where it gives one. 0 means that it asked for nothing.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
-	if ms, ok := parseFloat(header.Get("Retry-After-Ms")); ok {
+	if ms, ok := parseFloat(header.Get("Retry-After-Ms")); ok && ms > 0 {
 		return bounded(ms * float64(time.Millisecond))
 	}
 	value := strings.TrimSpace(header.Get("Retry-After"))

@@ -22,6 +22,7 @@ func TestRetryAfterIsReadInAllItsForms(t *testing.T) {
 		"a fraction of seconds":        {map[string]string{"Retry-After": "0.25"}, 250 * time.Millisecond},
 		"milliseconds":                 {map[string]string{"Retry-After-Ms": "1500"}, 1500 * time.Millisecond},
 		"milliseconds before seconds":  {map[string]string{"Retry-After-Ms": "1500", "Retry-After": "2"}, 1500 * time.Millisecond},
+		"milliseconds below zero":      {map[string]string{"Retry-After-Ms": "-1", "Retry-After": "2"}, 2 * time.Second},
 		"milliseconds that are none":   {map[string]string{"Retry-After-Ms": "soon", "Retry-After": "2"}, 2 * time.Second},
 		"a date":                       {map[string]string{"Retry-After": at(time.Minute)}, time.Minute},
 		"a date by the server's clock": {map[string]string{"Retry-After": at(time.Hour), "Date": at(59 * time.Minute)}, time.Minute},
@@ -72,6 +73,17 @@ func TestFailuresAreClassified(t *testing.T) {
 		"a limit of one's own as 400":             {400, "invalid_request_error", "", "You have reached your specified API usage limits.", model.KindQuota},
 		"C45 input and output over the limit":     {400, "invalid_request_error", "", "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", model.KindContext},
 		"LM Studio's overflow":                    {400, "", "", "Trying to keep the first 9001 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens", model.KindContext},
+		"LM Studio's newer overflow":              {400, "", "", "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096).", model.KindContext},
+		"LM Studio's newest overflow":             {400, "", "", "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)", model.KindContext},
+		"GitHub Copilot's overflow":               {400, "", "", "prompt token count of 65446 exceeds the limit of 64000", model.KindContext},
+		"GitHub Copilot's overflow by its code":   {400, "model_max_prompt_tokens_exceeded", "", "", model.KindContext},
+		"vLLM's overflow":                         {400, "", "BadRequestError", "The decoder prompt (length 40000) is longer than the maximum model length of 32768.", model.KindContext},
+		"vLLM's newer overflow":                   {400, "", "BadRequestError", "You passed 5000 input tokens and requested 100 output tokens. However, the model's context length is only 4096 tokens", model.KindContext},
+		"vLLM's overflow with images":             {400, "", "", "The prompt (total length 25938) is too long to fit into the model (context length 4096).", model.KindContext},
+		"TGI's overflow of the input alone":       {422, "", "validation", "`inputs` must have less than 4095 tokens. Given: 7000", model.KindContext},
+		"a text over a field's limit":             {400, "string_above_max_length", "", "Invalid 'input[3].content[0].text': string too long. Expected a string with maximum length 10485760", model.KindContext},
+		"a tool's description over its limit":     {400, "string_above_max_length", "", "Invalid 'tools[13].function.description': string too long. Expected a string with maximum length 1024", model.KindRefused},
+		"a word about context":                    {400, "", "invalid_request_error", "unknown parameter: context", model.KindRefused},
 		"TGI's overflow":                          {422, "", "validation", "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 9001", model.KindContext},
 		"xAI's overflow":                          {400, "", "", "This model's maximum prompt length is 131072 but the request contains 200000 tokens.", model.KindContext},
 		"Zhipu's overflow":                        {400, "1261", "", "Prompt exceeds max length", model.KindContext},
@@ -106,11 +118,12 @@ func TestMessagesAreCleanAndShortAndHoldNoCredential(t *testing.T) {
 // ST4: whatever a server repeats, no secret that it was sent comes out.
 func TestNoSecretComesOutOfAMessage(t *testing.T) {
 	t.Parallel()
-	const key, header = "sk-very-secret-0123456789", "gateway-secret-987654321"
+	const key, header, bearer = "sk-very-secret-0123456789", "gateway-secret-987654321", "token-secret-123123123"
 	for name, message := range map[string]string{
 		"the credential":                      "bad key " + key + " given",
 		"the header with it":                  "Authorization: Bearer " + key,
 		"a gateway's header":                  "no such key: " + header,
+		"what stands behind its scheme":       "no such token: " + bearer,
 		"a part of it, where it is cut":       strings.Repeat(" ", 4*maxMessage-10) + key,
 		"a part of it behind a longer word":   strings.Repeat("x ", 2*maxMessage-5) + key,
 		"a part of it, where it is shortened": strings.Repeat("x ", maxMessage/2-5) + key,
@@ -118,8 +131,8 @@ func TestNoSecretComesOutOfAMessage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := Classify(400, &Fault{Message: message})
-			finish(err, key, map[string]string{"X-Key": header, "X-Short": "a"})
-			if strings.Contains(err.Message, key[:10]) || strings.Contains(err.Message, header[:10]) {
+			finish(err, key, map[string]string{"X-Key": header, "X-Token": "Bearer " + bearer, "X-Short": "a"})
+			if strings.Contains(err.Message, key[:10]) || strings.Contains(err.Message, header[:10]) || strings.Contains(err.Message, bearer[:10]) {
 				t.Errorf("it says %q", err.Message)
 			}
 		})

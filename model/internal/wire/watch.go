@@ -126,12 +126,12 @@ func (w *Watch) meaning(err error) *model.Error {
 	switch {
 	case w.caller.Err() != nil:
 		return cancelled(w.caller)
+	case w.refusal != nil:
+		return w.refusal
 	case errors.Is(context.Cause(w.ctx), errIdle):
 		return Cut(fmt.Errorf("nothing came for %v", w.config.Idle))
 	case errors.As(err, &known):
 		return known
-	case w.refusal != nil:
-		return w.refusal
 	case errors.As(err, &excess):
 		return Malformed(excess.Error())
 	case err == nil:

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/model"
 )
 
@@ -58,12 +59,16 @@ func TestAnAnswerThatIsNoStreamIsAnError(t *testing.T) {
 		kind   model.ErrorKind // "" reads the answer
 		says   string
 	}{
-		"a stream":                      {response(200, "text/event-stream; charset=utf-8", strings.NewReader("data: 1\n\n")), "", ""},
-		"C48 an error in a 200":         {response(200, "application/json", strings.NewReader(`{"error":{"message":"busy","type":"server_error"}}`)), model.KindOverloaded, "busy"},
-		"C48 an error without words":    {response(200, "application/json", strings.NewReader(`{"error":{"type":"server_error"}}`)), model.KindOverloaded, "no message"},
-		"C48 a list of one error":       {response(200, "application/json", strings.NewReader(`[{"error":{"message":"too many requests","status":"RESOURCE_EXHAUSTED","code":429}}]`)), model.KindRateLimited, "too many"},
-		"a page":                        {response(200, "text/html", strings.NewReader("<html>")), model.KindMalformed, "HTML"},
-		"an empty body":                 {response(200, "", strings.NewReader("")), model.KindCut, "empty"},
+		"a stream":                   {response(200, "text/event-stream; charset=utf-8", strings.NewReader("data: 1\n\n")), "", ""},
+		"C48 an error in a 200":      {response(200, "application/json", strings.NewReader(`{"error":{"message":"busy","type":"server_error"}}`)), model.KindOverloaded, "busy"},
+		"C48 an error without words": {response(200, "application/json", strings.NewReader(`{"error":{"type":"server_error"}}`)), model.KindOverloaded, "no message"},
+		"C48 a list of one error":    {response(200, "application/json", strings.NewReader(`[{"error":{"message":"too many requests","status":"RESOURCE_EXHAUSTED","code":429}}]`)), model.KindRateLimited, "too many"},
+		"a page":                     {response(200, "text/html", strings.NewReader("<html>")), model.KindMalformed, "HTML"},
+		"an empty body":              {response(200, "", strings.NewReader("")), model.KindCut, "empty"},
+		"a compressed stream": {func(r *http.Request) (*http.Response, error) {
+			header := http.Header{"Content-Type": {"text/event-stream"}, "Content-Encoding": {"gzip"}}
+			return &http.Response{StatusCode: 200, Request: r, Header: header, Body: io.NopCloser(strings.NewReader("\x1f\x8b"))}, nil
+		}, model.KindMalformed, "compressed"},
 		"JSON without an error":         {response(200, "application/json", strings.NewReader(`{"id":1}`)), model.KindMalformed, "no event stream"},
 		"a redirect":                    {response(307, "", strings.NewReader("")), model.KindRefused, "redirects"},
 		"413 from the edge":             {response(413, "text/html", strings.NewReader("<html>")), model.KindTooLarge, "HTML"},
@@ -108,6 +113,18 @@ func (w waiting) Read([]byte) (int, error) {
 
 func (waiting) Close() error { return nil }
 
+// trickling is a body that says a little each second until its request ends.
+type trickling struct{ waiting }
+
+func (t trickling) Read(p []byte) (int, error) {
+	select {
+	case <-t.ctx.Done():
+		return 0, t.ctx.Err()
+	case <-time.After(time.Second):
+		return copy(p, " "), nil
+	}
+}
+
 func TestSilenceCutsAStreamAndOnlySilence(t *testing.T) {
 	t.Parallel()
 	silent := answers(func(r *http.Request) (*http.Response, error) {
@@ -117,6 +134,13 @@ func TestSilenceCutsAStreamAndOnlySilence(t *testing.T) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	})
+	waits := func(ctx context.Context) io.ReadCloser { return waiting{ctx} }
+	trickles := func(ctx context.Context) io.ReadCloser { return trickling{waiting{ctx}} }
+	refusing := func(body func(context.Context) io.ReadCloser) answers {
+		return func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 401, Request: r, Header: http.Header{}, Body: body(r.Context())}, nil
+		}
+	}
 	for name, test := range map[string]struct {
 		server answers
 		leave  time.Duration // when the caller goes away
@@ -125,6 +149,9 @@ func TestSilenceCutsAStreamAndOnlySilence(t *testing.T) {
 	}{
 		"after the headers":        {silent, time.Hour, model.KindCut, time.Minute},
 		"before the headers":       {mute, time.Hour, model.KindCut, time.Minute},
+		"in a refusal":             {refusing(waits), time.Hour, model.KindAuth, maxErrorTime},
+		"a refusal that trickles":  {refusing(trickles), time.Hour, model.KindAuth, maxErrorTime},
+		"the caller leaves it":     {refusing(waits), time.Second, model.KindCancelled, time.Second},
 		"the caller leaves first":  {silent, time.Second, model.KindCancelled, time.Second},
 		"the caller leaves a mute": {mute, time.Second, model.KindCancelled, time.Second},
 	} {
@@ -174,6 +201,20 @@ func TestAnAddressMustBeOne(t *testing.T) {
 	}
 	if CheckHeaders(map[string]string{"X-API-key": "a"}, "x-api-key") == nil || CheckHeaders(map[string]string{"accept": "a"}) == nil {
 		t.Error("a header of ours was taken")
+	}
+	for name, headers := range map[string]map[string]string{
+		"a line break in a value":           {"X-Team": "a\r\nX-Key: b"},
+		"a NUL in a value":                  {"X-Team": "a\x00"},
+		"a space in a name":                 {"X Team": "a"},
+		"no name":                           {"": "a"},
+		"one that net/http leaves out":      {"host": "a"},
+		"one that breaks the body":          {"Content-Length": "1"},
+		"one that lets the transport retry": {"Idempotency-Key": "a"},
+		"one in two spellings":              {"X-Team": "a", "x-team": "b"},
+	} {
+		if err := CheckHeaders(headers, "x-api-key"); api.CodeOf(err) != api.CodeInvalidRequest {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 	if err := CheckHeaders(map[string]string{"X-Team": "a"}, "x-api-key"); err != nil {
 		t.Error(err)
