@@ -29,10 +29,10 @@ check: ## formatting, vet, staticcheck and the house rules
 	$(GO) test -count 1 ./internal/archtest
 
 build: ## bin/openworker
-	@[ -n "$$(find bin/openworker -newer go.sum 2>/dev/null)" ] && [ -z "$$(find . -name '*.go' -newer bin/openworker)" ] || echo "building bin/openworker…" >&2
+	@[ -n "$$(find bin/openworker -newer go.sum 2>/dev/null)" ] && [ -z "$$(find . -name '*.go' -newer bin/openworker)" ] || echo "building bin/openworker… (minutes the first time: it compiles the SDKs of the providers)" >&2
 	@$(GO) build -o bin/openworker ./cmd/openworker && touch bin/openworker
 
-bench: ## our own figures beside the floor of the machine: a table, and JSON in bench/results
+bench: ## ours, the floor and the peers: tables, ratios, targets, JSON in bench/results
 	$(GO) run ./bench
 
 sim: ## SEEDS=n schedules of the simulation

@@ -9,6 +9,7 @@ import (
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/openaichat"
+	"github.com/openworkerai/openworker/model/scripted"
 )
 
 // The code of docs/guides/models.md and limits.md stands in this file.
@@ -55,6 +56,47 @@ func Example_servers() {
 	// Output:
 	// Local false
 	// OpenAI true
+}
+
+// Two providers: an agent's model, and another for one turn.
+func Example_aModelForATurn() {
+	dir, err := os.MkdirTemp("", "openworker")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	answers := func(text string) func(model.Request, int) scripted.Reply {
+		return func(model.Request, int) scripted.Reply { return scripted.Text(text) }
+	}
+	small := scripted.New(scripted.Config{Name: "Small", Script: answers("small")})
+	large := scripted.New(scripted.Config{Name: "Large", Script: answers("large")})
+
+	harness, err := openworker.Open(ctx, openworker.Options{StateDir: dir, Providers: []openworker.Provider{small, large}})
+	if err != nil {
+		panic(err)
+	}
+	defer harness.Close(ctx)
+	agent, err := harness.Agent(ctx, openworker.AgentDefinition{Name: "two", DefaultModel: openworker.ModelRef{Provider: "Small", Name: "s-1"}})
+	if err != nil {
+		panic(err)
+	}
+	session, err := agent.NewSession(ctx) // its options may name a model too
+	if err != nil {
+		panic(err)
+	}
+	for _, options := range []openworker.TurnOptions{
+		{}, // the agent's model
+		{Model: openworker.Set(openworker.ModelRef{Provider: "Large", Name: "l-1"})}, // for this turn alone
+	} {
+		result, err := session.Run(ctx, "Who are you?", options)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(result.Text)
+	}
+	// Output:
+	// small
+	// large
 }
 
 // vault stands for a program's own secret store.
@@ -140,7 +182,7 @@ func Example_waiting() {
 	}
 	if result.Status == openworker.StatusInterrupted {
 		for _, reason := range result.WaitingFor {
-			fmt.Println("waits for", reason.Code, reason.Name)
+			fmt.Println("waits for", reason)
 		}
 	}
 	// Output: waits for registration_missing OpenAI

@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // SessionReference is a small value without secrets that a program keeps to find its session again
 // (SE2). It survives JSON; it is no permission.
@@ -79,8 +82,8 @@ type SessionState struct {
 	LastEvent uint64 `json:"lastEvent"`
 }
 
-// WaitReason says what a waiting session waits for: an interaction's ID with code "", or a code such as
-// credentials_missing with the name of what is missing.
+// WaitReason says what a waiting session waits for: an interaction's ID or a time with code "", or a code such as
+// credentials_missing with the name of what is missing. Print it as a whole: String has a word for each.
 type WaitReason struct {
 	Code Code   `json:"code,omitempty"`
 	Name string `json:"name,omitempty"`
@@ -88,6 +91,17 @@ type WaitReason struct {
 	Message     string    `json:"message,omitempty"`
 	Interaction string    `json:"interaction,omitempty"`
 	Until       time.Time `json:"until,omitzero"`
+}
+
+// String says it for a person: "an answer to ID", "the time TIME", or the code and the name.
+func (r WaitReason) String() string {
+	switch {
+	case r.Interaction != "":
+		return "an answer to " + r.Interaction
+	case r.Code == "" && !r.Until.IsZero():
+		return "the time " + r.Until.UTC().Format(time.RFC3339)
+	}
+	return strings.TrimSpace(string(r.Code) + " " + r.Name)
 }
 
 // UnknownAction is a started action without a known outcome (RE3).
