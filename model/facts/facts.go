@@ -16,8 +16,8 @@ import (
 var table string
 
 // Lookup tells what is known of a provider's model. The provider's name is matched without case and may be
-// ours or catwalk's ("Google" is "gemini" there); the model's name is matched as it is, and without the date at its
-// end where it is not there with it. ok is false for a model that is not in the table. It searches text and
+// ours or catwalk's ("Google" is "gemini" there); the model's name is matched as it is, and where that is not there,
+// without the date at its end or with any: claude-opus-4-5 is claude-opus-4-5-20251101. ok is false for a model that is not in the table. It searches text and
 // costs some ten microseconds.
 func Lookup(provider, name string) (facts model.Facts, ok bool) {
 	provider = strings.ToLower(provider)
@@ -28,14 +28,15 @@ func Lookup(provider, name string) (facts model.Facts, ok bool) {
 		return model.Facts{}, false
 	}
 	line, ok := find(provider, name)
+	if undated := date.ReplaceAllString(name, ""); !ok && undated != name {
+		name = undated
+		line, ok = find(provider, name)
+	}
 	if !ok {
-		undated := date.ReplaceAllString(name, "")
-		if undated == name {
-			return model.Facts{}, false
-		}
-		if line, ok = find(provider, undated); !ok {
-			return model.Facts{}, false
-		}
+		line, ok = findRelease(provider, name)
+	}
+	if !ok {
+		return model.Facts{}, false
 	}
 	return parse(provider, line), true
 }
@@ -47,6 +48,19 @@ func find(provider, name string) (line string, ok bool) {
 	_, rest, ok := strings.Cut(table, "\n"+provider+"\t"+name+"\t")
 	line, _, _ = strings.Cut(rest, "\n")
 	return line, ok
+}
+
+// findRelease finds a model by its name without the date that it has in the table.
+func findRelease(provider, name string) (line string, ok bool) {
+	_, rest, ok := strings.Cut(table, "\n"+provider+"\t"+name+"-20")
+	for ; ok; _, rest, ok = strings.Cut(rest, "\n"+provider+"\t"+name+"-20") {
+		line, _, _ = strings.Cut(rest, "\n")
+		release, facts, _ := strings.Cut(line, "\t")
+		if suffix := "-20" + release; date.FindString(suffix) == suffix {
+			return facts, true
+		}
+	}
+	return "", false
 }
 
 // readsPDFs are the makers whose models that see images read PDFs as well. Of others that is not known: a gateway

@@ -19,10 +19,10 @@ import (
 var update = flag.Bool("update", false, "write facts.tsv from the catwalk that go.mod names")
 
 // makers are the providers that make the models they serve, whose entries state the real maximum. A gateway's
-// entry is often a tenth of the window, which is nobody's maximum.
+// entry is often a tenth of the window, Moonshot's and Z.ai's is half of it or a default: nobody's maximum.
 var makers = map[catwalk.InferenceProvider]bool{
 	catwalk.InferenceProviderOpenAI: true, catwalk.InferenceProviderAnthropic: true, catwalk.InferenceProviderGemini: true,
-	catwalk.InferenceProviderDeepSeek: true, catwalk.InferenceProviderMoonshot: true, catwalk.InferenceProviderZAI: true,
+	catwalk.InferenceProviderDeepSeek: true,
 }
 
 // maxima are maximum outputs of the makers' models where catwalk's default is lower than what the maker documents.
@@ -104,9 +104,14 @@ func TestLookup(t *testing.T) {
 		"the provider without its case":     {"openAI", "o3-mini", model.Facts{Window: 200_000, MaxOutputTokens: 100_000, Refused: withPDF}, true},
 		"Google by our name":                {"Google", "gemini-2.5-pro", model.Facts{Window: 1_048_576, MaxOutputTokens: 65_536, Formats: withPDF}, true},
 		"a gateway's maximum is not known":  {"groq", "qwen/qwen3-32b", model.Facts{Window: 131_072, Refused: images}, true},
+		"a default is no maximum":           {"zai", "glm-4.6", model.Facts{Window: 204_800, Refused: images}, true},
 		"a gateway's PDFs are not known":    {"openrouter", "google/gemini-2.5-pro", model.Facts{Window: 1_048_576, Formats: images}, true},
 		"a release by its date":             {"OpenAI", "gpt-4o-2024-08-06", model.Facts{Window: 128_000, MaxOutputTokens: 16_384, Formats: withPDF}, true},
 		"the newest release":                {"OpenAI", "gpt-4o-latest", model.Facts{Window: 128_000, MaxOutputTokens: 16_384, Formats: withPDF}, true},
+		"a release without its date":        {"Anthropic", "claude-opus-4-5", model.Facts{Window: 200_000, MaxOutputTokens: 64_000, Formats: withPDF}, true},
+		"the newest of a dated release":     {"Anthropic", "claude-opus-4-5-latest", model.Facts{Window: 200_000, MaxOutputTokens: 64_000, Formats: withPDF}, true},
+		"a version of which dates are left": {"Anthropic", "claude-opus-4-1-2025", model.Facts{}, false},
+		"a part of a version":               {"Anthropic", "claude-opus", model.Facts{}, false},
 		"a date of an unknown model":        {"OpenAI", "gpt-0-2024-08-06", model.Facts{}, false},
 		"an unknown model":                  {"OpenAI", "gpt-0", model.Facts{}, false},
 		"the beginning of a model's name":   {"OpenAI", "gpt-", model.Facts{}, false},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/genai"
@@ -88,7 +89,7 @@ func (p *Provider) Facts(name string) (model.Facts, bool) {
 	if known, ok := p.config.Facts[name]; ok {
 		return known, true
 	}
-	known, ok := facts.Lookup(p.config.Name, name)
+	known, ok := facts.Lookup(p.config.Name, strings.TrimPrefix(name, "models/"))
 	if gif := slices.Index(known.Formats, model.TypeGIF); gif >= 0 {
 		known = known.OnlyFormats(slices.Delete(slices.Clone(known.Formats), gif, gif+1)...)
 	}

@@ -101,6 +101,9 @@ func TestFactsAreTheConfiguredOnesElseTheKnown(t *testing.T) {
 	if got, ok := p.Facts("gemini-2.5-flash"); !ok || got.Window != 5 {
 		t.Errorf("configured: got %+v, %v", got, ok)
 	}
+	if got, ok := p.Facts("models/gemini-2.5-pro"); !ok || got.Window != 1_048_576 {
+		t.Errorf("by its whole name: got %+v, %v", got, ok)
+	}
 	got, ok := p.Facts("gemini-2.5-pro")
 	if !ok || got.Window != 1_048_576 {
 		t.Errorf("known: got %+v, %v", got, ok)
