@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/config"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/document"
+	"github.com/openworkerai/openworker/store/sqlite"
 )
 
 // misuse is an error in the command line: it ends with exitUsage.
@@ -33,7 +35,8 @@ type advised struct {
 
 func (a advised) Unwrap() error { return a.error }
 
-// existing refuses a state directory that is not there, for commands that only look: they make none.
+// existing refuses a state directory that is not there or holds no store, for commands that only look: they make
+// neither.
 func (m *Main) existing() error {
 	info, err := os.Stat(m.stateDir)
 	switch {
@@ -41,6 +44,9 @@ func (m *Main) existing() error {
 		return misused("there is no state directory %q; name one with --state-dir or OPENWORKER_STATE_DIR", m.stateDir)
 	case err == nil && !info.IsDir():
 		return misused("the state directory %q is no directory; name another with --state-dir or OPENWORKER_STATE_DIR", m.stateDir)
+	}
+	if _, err := os.Stat(filepath.Join(m.stateDir, sqlite.File)); errors.Is(err, os.ErrNotExist) {
+		return misused("there is no store in the directory %q; name another with --state-dir or OPENWORKER_STATE_DIR", m.stateDir)
 	}
 	return nil // what else is wrong with it the store says
 }
@@ -62,7 +68,7 @@ func (m *Main) nextStep(err error) string {
 	}
 	p, answers := m.answering()
 	if answers && strings.Contains(api.AsError(err).Message, "an HTML page came") {
-		return "check " + addressIn(p) + ", which usually ends in /v1"
+		return "check " + addressIn(p) + ", " + addressEnd(p)
 	}
 	switch code := api.CodeOf(err); code {
 	case api.CodeSessionNotFound, api.CodeSessionDeleted, api.CodeForeignStore:
@@ -77,6 +83,10 @@ func (m *Main) nextStep(err error) string {
 		if answers {
 			return m.aboutServer(code, p)
 		}
+	case api.CodeStoreReadOnly:
+		return "make " + m.stateDir + " writable for this user, or name another directory with --state-dir or OPENWORKER_STATE_DIR"
+	case api.CodeStoreCorrupt, api.CodeStoreUnsupported:
+		return m.nextAboutStore(err)
 	case api.CodeStoreBusy:
 		return "another process holds the store; try again"
 	case api.CodeStoreTooNew:
@@ -90,9 +100,9 @@ func (m *Main) aboutServer(code api.Code, p config.Provider) string {
 	key, from, _ := m.chosen.config.Key(context.Background(), p) // what is wrong with the file of keys was told before
 	switch {
 	case code == api.CodeModelNotFound:
-		return "name a model that the server has with --model or OPENWORKER_MODEL; openworker doctor asks it, and GET " + p.BaseURL + "/models lists them"
+		return "name a model that the server has with --model or OPENWORKER_MODEL; openworker doctor asks it, and GET " + p.ListAddress() + " lists them"
 	case code == api.CodeProviderUnreachable:
-		return "is the server at " + p.BaseURL + " running? Set " + addressIn(p) + " to the model's server, for example http://127.0.0.1:8080/v1"
+		return "is the server at " + p.BaseURL + " running? Set " + addressIn(p) + " to the model's server, for example " + likeAddress(p)
 	case code == api.CodeQuotaExhausted:
 		return "nothing is left to spend with this key of " + p.Name + ": raise its quota, or set another key or server"
 	case key != "":
@@ -112,6 +122,27 @@ func (m *Main) answering() (config.Provider, bool) {
 // wayToKey says how a provider gets its key.
 func wayToKey(p config.Provider) string {
 	return "set " + strings.Join(p.KeyVariables, " or ") + ", or store a key with openworker config set-key " + p.Name
+}
+
+// likeAddress is an address as the provider's protocol wants one: only OpenAI's has the version in it.
+func likeAddress(p config.Provider) string {
+	const server = "http://127.0.0.1:8080"
+	if versioned(p) {
+		return server + "/v1"
+	}
+	return server
+}
+
+// addressEnd says how such an address ends.
+func addressEnd(p config.Provider) string {
+	if versioned(p) {
+		return "which usually ends in /v1"
+	}
+	return "which has no version such as /v1 at its end"
+}
+
+func versioned(p config.Provider) bool {
+	return p.Protocol == config.OpenAIChat || p.Protocol == config.OpenAIResponses
 }
 
 // addressIn is where a provider's address can be set.

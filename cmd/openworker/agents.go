@@ -52,7 +52,7 @@ An agent comes there with its first session and never changes.`,
 				if len(names) == 0 {
 					names = []string{"no tools"}
 				}
-				fmt.Fprintf(out, "%-20s  %s  %s  %s\n", def.Name, def.DefaultModel, strings.Join(names, ", "), m.paint().dim(digest[:12]))
+				fmt.Fprintf(out, "%-20s  %s  %s  %s\n", def.Name, printable(def.DefaultModel.String()), strings.Join(names, ", "), m.paint().dim(digest[:12]))
 			})
 			if err != nil {
 				return err
@@ -141,9 +141,9 @@ func (m *Main) tellChecked(file string, def api.AgentDefinition, err error) {
 	case m.json:
 		m.printJSON(m.Stdout, checked{File: file, OK: true, Agent: def.Name, Digest: definition.Digest(def)})
 	case err != nil:
-		fmt.Fprintf(m.Stdout, "%s %s\n", m.paint().red("✗"), strings.ReplaceAll(api.AsError(err).Message, "\n", "\n✗ "))
+		fmt.Fprintf(m.Stdout, "%s %s\n", m.paint().red("✗"), printable(strings.ReplaceAll(api.AsError(err).Message, "\n", "\n✗ ")))
 	default:
-		fmt.Fprintf(m.Stdout, "✓ %s: the agent %s on %s\n", file, def.Name, def.DefaultModel)
+		fmt.Fprintf(m.Stdout, "✓ %s: the agent %s on %s\n", printable(file), def.Name, printable(def.DefaultModel.String()))
 	}
 }
 

@@ -34,6 +34,7 @@ type choice struct {
 	line        string // which was taken, and why
 
 	config *config.Config
+	remote bool              // servers of this machine are not looked for
 	usable []config.Provider // those that can be called, in the order in which they are taken
 }
 
@@ -52,10 +53,12 @@ func (m *Main) chooseAsked(ctx context.Context, want asked) (choice, error) {
 		return choice{}, err
 	}
 	c := choice{credentials: cfg.Keys(), config: cfg, providers: []openworker.Provider{scripted.New(scripted.Config{Pace: m.pace()})}}
+	off, _ := m.Lookup("OPENWORKER_NO_DISCOVERY")
+	c.remote = off != ""
 	for _, p := range cfg.Providers {
 		key, _, err := cfg.Key(ctx, p)
 		if err != nil {
-			return choice{}, err
+			return choice{}, aboutKeys(cfg, err)
 		}
 		can := (key != "" || p.KeyOptional) && !p.Local
 		if !can && !p.Local {
@@ -131,7 +134,7 @@ func (m *Main) settleOn(ctx context.Context, c choice, want asked) (choice, erro
 // settleWithoutKey looks for a server of this machine, where nothing else can answer.
 func (m *Main) settleWithoutKey(ctx context.Context, c choice, want asked) (choice, error) {
 	var found []config.Found
-	if off, _ := m.Lookup("OPENWORKER_NO_DISCOVERY"); off == "" {
+	if !c.remote {
 		found = c.config.Look(ctx)
 	}
 	for _, f := range found {
@@ -258,7 +261,7 @@ func (c choice) models(ctx context.Context) []openworker.ModelRef {
 	defer cancel()
 	var callable []config.Provider
 	for _, p := range c.config.Providers {
-		if c.has(p.Name) {
+		if c.has(p.Name) && !(p.Local && c.remote) {
 			callable = append(callable, p)
 		}
 	}
@@ -298,9 +301,16 @@ func (m *Main) pace() time.Duration {
 // configuration reads what is configured.
 func (m *Main) configuration() (*config.Config, error) {
 	cfg, err := config.Load(config.Surroundings{Lookup: m.Lookup, Dir: m.ConfigDir, Local: m.Local, Patience: m.Patience})
-	var faults *document.Faults
-	if errors.As(err, &faults) {
-		err = advised{err, "correct " + faults.File + "; openworker config example shows what may stand in it"}
+	var unreadable *config.FileError
+	switch {
+	case errors.As(err, new(*document.Faults)):
+		err = advised{err, "correct the file, or name another with OPENWORKER_CONFIG; openworker config example shows what may stand in it"}
+	case errors.As(err, &unreadable) && unreadable.Named:
+		err = advised{err, "set OPENWORKER_CONFIG to a file that this user can read, or unset it"}
+	case errors.As(err, &unreadable):
+		err = advised{err, "make " + unreadable.File + " a file that this user can read, remove it, or name another with OPENWORKER_CONFIG"}
+	case err != nil:
+		err = advised{err, "set the variable to another value, or unset it"}
 	}
 	return cfg, err
 }

@@ -73,7 +73,7 @@ func (m *Main) showConfig(ctx context.Context) error {
 	for _, p := range cfg.Providers {
 		key, from, err := cfg.Key(ctx, p)
 		if err != nil {
-			return err
+			return aboutKeys(cfg, err)
 		}
 		one := shownProvider{
 			Name: p.Name, Protocol: sourced{string(p.Protocol), p.From["protocol"]}, BaseURL: sourced{p.BaseURL, p.From["baseURL"]},
@@ -97,7 +97,7 @@ func (m *Main) printConfig(shown shownConfig, cfg *config.Config) {
 	defer out.Flush()
 	p := m.paint()
 	line := func(name, value, from string) {
-		fmt.Fprintf(out, "%-12s %s  %s\n", name, value, p.dim("("+from+")"))
+		fmt.Fprintf(out, "%-12s %s  %s\n", name, printable(value), p.dim(printable("("+from+")")))
 	}
 	switch {
 	case shown.ConfigFile.Value == "":
@@ -130,7 +130,7 @@ func (m *Main) printConfig(shown shownConfig, cfg *config.Config) {
 			fmt.Fprintf(out, "  %-10s %s\n", "headers", strings.Join(one.Headers, ", "))
 		}
 		if len(one.Models) > 0 {
-			fmt.Fprintf(out, "  %-10s %s\n", "models", strings.Join(one.Models, ", "))
+			fmt.Fprintf(out, "  %-10s %s\n", "models", printable(strings.Join(one.Models, ", ")))
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/config"
-	"github.com/openworkerai/openworker/cmd/openworker/internal/document"
 	"github.com/openworkerai/openworker/store/sqlite"
 )
 
@@ -71,9 +70,9 @@ func (m *Main) printFinding(f finding) {
 	}
 	p := m.paint()
 	mark := map[string]string{findingOK: "✓", findingWarning: "!", findingFailed: p.red("✗")}[f.Status]
-	fmt.Fprintf(m.Stdout, "%s %s: %s\n", mark, f.Check, f.Message)
+	fmt.Fprintf(m.Stdout, "%s %s: %s\n", mark, f.Check, printable(f.Message))
 	if f.Next != "" {
-		fmt.Fprintf(m.Stdout, "  → %s\n", f.Next)
+		fmt.Fprintf(m.Stdout, "  → %s\n", printable(f.Next))
 	}
 }
 
@@ -89,11 +88,7 @@ func (m *Main) examine(ctx context.Context, model string, tell func(finding)) {
 	cfg, err := m.configuration()
 	switch {
 	case err != nil:
-		next := "correct the file, or name another with OPENWORKER_CONFIG; openworker config example shows what may stand in it"
-		if !errors.As(err, new(*document.Faults)) {
-			next = "set the variable to another value, or unset it"
-		}
-		tell(finding{"configuration", findingFailed, api.AsError(err).Message, next})
+		tell(finding{"configuration", findingFailed, api.AsError(err).Message, m.nextStep(err)})
 		tell(finding{"providers", findingWarning, "not looked at, since the configuration cannot be used", ""})
 		return
 	case cfg.File == "":
@@ -242,7 +237,7 @@ func (m *Main) examineServer(ctx context.Context, p config.Provider) (f finding,
 	default:
 		f.Status = findingWarning
 		f.Message = fmt.Sprintf("the server at %s is there, and its list of models cannot be read (%v), so neither key nor model is known to be good", p.BaseURL, err)
-		f.Next = "if a message fails, check " + addressIn(p) + "; where the protocol is " + string(config.OpenAIChat) + " it usually ends in /v1"
+		f.Next = "if a message fails, check " + addressIn(p) + ", " + addressEnd(p)
 	}
 	return f, listed
 }

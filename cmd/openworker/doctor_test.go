@@ -3,6 +3,7 @@ package main
 import (
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -127,7 +128,10 @@ func TestADoctorNamesTheFaultAndTheNextStep(t *testing.T) {
 		{"a server that is not there", chat(closed+"/v1", "", "m"), "", "OpenAI", findingFailed, "cannot be reached: dial tcp ", "is the server at " + closed + "/v1 running? Set OPENAI_BASE_URL"},
 		{"a model that is not there", chat(server.URL(), "sk-good", "tiny-3"), "", "model", findingFailed, "OpenAI has no model tiny-3", "name one with --model or OPENWORKER_MODEL: tiny-1, tiny-2, large"},
 		{"a model that the file names and that is not there", map[string]string{"OPENAI_BASE_URL": server.URL(), "OPENAI_API_KEY": "sk-good"}, "model: OpenAI/huge", "model", findingFailed, "config.yaml:1:8 names it", "tiny-1, tiny-2, large"},
-		{"a server without a list", chat(answer(404, ""), "", "m"), "", "OpenAI", findingWarning, "its list of models cannot be read (HTTP 404)", "check OPENAI_BASE_URL; where the protocol is openai-chat it usually ends in /v1"},
+		{"a server without a list", chat(answer(404, ""), "", "m"), "", "OpenAI", findingWarning, "its list of models cannot be read (HTTP 404)", "check OPENAI_BASE_URL, which usually ends in /v1"},
+		{"a server without a list at Anthropic's protocol", map[string]string{"ANTHROPIC_BASE_URL": answer(404, "")}, "", "Anthropic", findingWarning, "its list of models cannot be read (HTTP 404)", "check ANTHROPIC_BASE_URL, which has no version such as /v1 at its end"},
+		{"a server that is not there, at Anthropic's protocol", map[string]string{"ANTHROPIC_BASE_URL": closed}, "", "Anthropic", findingFailed, "cannot be reached", "for example http://127.0.0.1:8080"},
+		{"models with names that steer a terminal", chat(answer(200, `{"data":[{"id":"a\u001b[2J"}]}`), "", "m"), "", "model", findingFailed, "OpenAI has no model m", "a"},
 		{"a web page", chat(answer(200, "<html>"), "", "m"), "", "OpenAI", findingWarning, "what came is no list of models", "check OPENAI_BASE_URL"},
 		{"a server that fails now", chat(answer(503, ""), "", "m"), "", "OpenAI", findingWarning, "is there and fails now: HTTP 503", "try again later"},
 		{"a file that is wrong", nil, "modle: x", "configuration", findingFailed, `config.yaml:1:1: there is no field "modle"`, "correct the file, or name another with OPENWORKER_CONFIG"},
@@ -145,6 +149,9 @@ func TestADoctorNamesTheFaultAndTheNextStep(t *testing.T) {
 			if tt.status == findingWarning {
 				code = exitOK
 			}
+			if plain := p.run("", "doctor"); strings.ContainsRune(plain.out, 0x1b) || strings.Contains(plain.out, "8080/v1") && tt.check == "Anthropic" {
+				t.Errorf("it prints %q", plain.out)
+			}
 			f := p.diagnosis(code)[tt.check]
 			if f.Status != tt.status || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Next, tt.advice) {
 				t.Errorf("%+v", f)
@@ -154,6 +161,38 @@ func TestADoctorNamesTheFaultAndTheNextStep(t *testing.T) {
 			}
 			if _, err := os.Stat(p.env["OPENWORKER_STATE_DIR"]); !os.IsNotExist(err) {
 				t.Errorf("it made a state directory: %v", err)
+			}
+		})
+	}
+}
+
+func TestADoctorSaysHowAFileThatCannotBeReadIsMadeGood(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		prepare     func(p *place, dir string) error
+		check, next string
+	}{
+		"a directory in the place of the configuration": {func(_ *place, dir string) error { return os.Mkdir(filepath.Join(dir, "config.yaml"), 0o700) },
+			"configuration", "config.yaml a file that this user can read, remove it, or name another with OPENWORKER_CONFIG"},
+		"a configuration that is named and not there": {func(p *place, _ string) error { p.env["OPENWORKER_CONFIG"] = filepath.Join(p.dir, "none"); return nil },
+			"configuration", "set OPENWORKER_CONFIG to a file that this user can read, or unset it"},
+		"keys that others may read": {func(_ *place, dir string) error {
+			file := filepath.Join(dir, "credentials.json")
+			return errors.Join(os.WriteFile(file, []byte("{}"), 0o600), os.Chmod(file, 0o644))
+		}, "model", "credentials.json a file of JSON that only you may read (chmod 600), or remove it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			dir := filepath.Join(p.dir, "config")
+			if err := errors.Join(os.MkdirAll(dir, 0o700), tt.prepare(p, dir)); err != nil {
+				t.Fatal(err)
+			}
+			if f := p.diagnosis(exitFailure)[tt.check]; f.Status != findingFailed || !strings.Contains(f.Next, tt.next) {
+				t.Errorf("%+v", f)
+			}
+			if got := p.run("", "run", "hi"); got.code != exitFailure || !strings.Contains(got.err, tt.next) {
+				t.Errorf("run says %+v", got)
 			}
 		})
 	}

@@ -154,7 +154,7 @@ func (t *talk) begin(ctx context.Context) error {
 // note tells a person something that is no part of the output.
 func (m *Main) note(format string, args ...any) {
 	if !m.json {
-		fmt.Fprintf(m.Stderr, "openworker: "+format+"\n", args...)
+		fmt.Fprintln(m.Stderr, "openworker: "+printable(fmt.Sprintf(format, args...)))
 	}
 }
 

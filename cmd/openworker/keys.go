@@ -41,7 +41,7 @@ for the key goes on.`,
 				return api.Errorf(api.CodeInvalidRequest, "no key came; openworker config unset-key %s removes one", p.Name)
 			}
 			if _, err := cfg.SetKey(p, key); err != nil {
-				return err
+				return aboutKeys(cfg, err)
 			}
 			return m.toldKey(ctx, cfg, p, true, "the key for "+p.Name+" is stored in "+cfg.KeyFile)
 		}),
@@ -63,7 +63,7 @@ func (m *Main) unsetKeyCommand() *cobra.Command {
 			}
 			had, err := cfg.SetKey(p, "")
 			if err != nil {
-				return err
+				return aboutKeys(cfg, err)
 			}
 			said := "no key for " + p.Name + " was stored"
 			if had {
@@ -72,6 +72,14 @@ func (m *Main) unsetKeyCommand() *cobra.Command {
 			return m.toldKey(ctx, cfg, p, false, said)
 		}),
 	}
+}
+
+// aboutKeys adds to an error about the file of keys what to do.
+func aboutKeys(cfg *config.Config, err error) error {
+	if api.CodeOf(err) != api.CodeCredentialsMissing {
+		return err
+	}
+	return advised{err, "make " + cfg.KeyFile + " a file of JSON that only you may read (chmod 600), or remove it and store the keys anew with openworker config set-key PROVIDER"}
 }
 
 // configured finds a provider that a command names.

@@ -44,7 +44,8 @@ type Main struct {
 	// Secret reads a line from the terminal without showing it. nil where standard input is none.
 	Secret func() (read func() (string, error), restore func(), err error)
 
-	chosen   choice // by the command that runs
+	chosen   choice    // by the command that runs
+	screen   io.Writer // standard output as it is, for a program that takes the terminal
 	stateDir string
 	usualDir string // the state directory without --state-dir
 	json     bool

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -99,6 +100,51 @@ func TestLookingMakesNoStateDirectory(t *testing.T) {
 	}
 	if _, err := os.Stat(p.env["OPENWORKER_STATE_DIR"]); !os.IsNotExist(err) {
 		t.Errorf("the state directory: %v", err)
+	}
+}
+
+func TestLookingMakesNoStore(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"sessions", "sessions show s1", "agents", "agents show a", "events s1", "export s1", "backup x", "sessions delete s1", "chat --session s1", "__complete sessions show "} {
+		got := p.run("", append([]string{"--state-dir", dir}, strings.Fields(args)...)...)
+		if !strings.HasPrefix(args, "__complete") && (got.code != exitUsage || !strings.Contains(got.err, "invalid_request: there is no store in the directory")) {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) > 0 {
+		t.Errorf("it made %v, %v", entries, err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("it closed the directory: %v, %v", info.Mode(), err)
+	}
+}
+
+// full is a disk without room, or a pipe without a reader.
+type full struct{ err error }
+
+func (f full) Write([]byte) (int, error) { return 0, f.err }
+
+func TestOutputThatIsLostIsAFailure(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	id := p.ok("", "run", "hello").session(t)
+	for _, args := range []string{"run hi", "run hi --json", "chat", "sessions", "sessions --json", "sessions show " + id, "events " + id, "export " + id, "agents", "config", "config path", "config example", "version"} {
+		var errs bytes.Buffer
+		m := p.main(strings.NewReader("hi\n"), full{syscall.ENOSPC}, &errs)
+		if code := m.Run(t.Context(), strings.Fields(args)); code != exitFailure || !strings.Contains(errs.String(), "the output is not whole: no space left on device") {
+			t.Errorf("%s: exit code %d, %s", args, code, errs.String())
+		}
+		errs.Reset()
+		m = p.main(strings.NewReader("hi\n"), full{syscall.EPIPE}, &errs)
+		if m.Run(t.Context(), strings.Fields(args)); strings.Contains(errs.String(), "the output is not whole") {
+			t.Errorf("%s: a reader that goes away is told: %s", args, errs.String())
+		}
 	}
 }
 

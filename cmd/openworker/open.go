@@ -15,9 +15,12 @@ import (
 
 // open opens the state directory to run sessions with the chosen model.
 func (m *Main) open(ctx context.Context, c choice) (*openworker.Harness, error) {
-	scratch, err := m.scratch()
-	if err != nil {
-		return nil, err
+	scratch := m.ScratchDir
+	if len(c.providers) > 0 { // else nothing is run
+		var err error
+		if scratch, err = m.scratch(); err != nil {
+			return nil, err
+		}
 	}
 	return openworker.Open(ctx, openworker.Options{
 		StateDir:    m.stateDir,
@@ -28,10 +31,11 @@ func (m *Main) open(ctx context.Context, c choice) (*openworker.Harness, error) 
 	})
 }
 
-// scratch is where the workspaces of sessions are, "" for the system's cache directory. Where there is none,
-// without HOME as in many a container, it is a private directory among the temporary files.
+// scratch is where the workspaces of sessions are, "" for the system's cache directory. Where none can be made there,
+// without HOME as in many a container or with one that cannot be written to, it is a private directory among the
+// temporary files.
 func (m *Main) scratch() (string, error) {
-	if _, err := os.UserCacheDir(); m.ScratchDir != "" || err == nil {
+	if m.ScratchDir != "" || cacheable() {
 		return m.ScratchDir, nil
 	}
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("openworker-scratch-%d", os.Getuid()))
@@ -43,6 +47,19 @@ func (m *Main) scratch() (string, error) {
 		return "", api.Errorf(api.CodeInvalidWorkspace, "%s is to hold the sessions' workspaces and is no directory of mode 0700; remove it, or set HOME", dir)
 	}
 	return dir, nil
+}
+
+// cacheable reports whether this user can make directories in the cache directory.
+func cacheable() bool {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return false
+	}
+	if dir = filepath.Join(dir, "openworker"); os.MkdirAll(dir, 0o700) != nil {
+		return false
+	}
+	probe, err := os.MkdirTemp(dir, "probe-")
+	return err == nil && os.Remove(probe) == nil
 }
 
 // openToRead opens the state directory for looking: without a provider nothing can run here.

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -16,11 +20,17 @@ const defaultStateDir = "./.openworker"
 
 // Run runs the program and returns its exit code.
 func (m *Main) Run(ctx context.Context, args []string) int {
+	m.screen = m.Stdout
+	out := &output{w: m.Stdout}
+	m.Stdout = out
 	root := m.root()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	var status exitStatus
 	switch {
+	case out.err != nil: // whatever else there is to say, what was asked for did not come
+		m.report(api.Errorf(api.CodeInternal, "the output is not whole: %w", out.err), "see that there is room where it goes")
+		return exitFailure
 	case err == nil:
 		return exitOK
 	case errors.As(err, &status):
@@ -38,6 +48,23 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	}
 	m.report(api.AsError(err), m.nextStep(err))
 	return exitFailure
+}
+
+// output is standard output, and keeps the first error of writing there. That a reader went away is none.
+type output struct {
+	w   io.Writer
+	mu  sync.Mutex
+	err error
+}
+
+func (o *output) Write(data []byte) (int, error) {
+	n, err := o.w.Write(data)
+	if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, io.ErrClosedPipe) {
+		o.mu.Lock()
+		o.err = cmp.Or(o.err, err)
+		o.mu.Unlock()
+	}
+	return n, err
 }
 
 func (m *Main) root() *cobra.Command {
@@ -102,9 +129,9 @@ func (m *Main) report(err *api.Error, next string) {
 		}{err, err.Retryable(), next})
 		return
 	}
-	fmt.Fprintf(m.Stderr, "%s\n", m.paint().red("error: "+err.Error()))
+	fmt.Fprintf(m.Stderr, "%s\n", m.paint().red(printable("error: "+err.Error())))
 	if next != "" {
-		fmt.Fprintf(m.Stderr, "  %s\n", next)
+		fmt.Fprintf(m.Stderr, "  %s\n", printable(next))
 	}
 }
 
@@ -114,5 +141,5 @@ func (m *Main) printJSON(w interface{ Write([]byte) (int, error) }, value any) {
 		fmt.Fprintln(m.Stderr, "error: internal:", err)
 		return
 	}
-	_, _ = w.Write(append(data, '\n')) // a reader that went away is not told so
+	_, _ = w.Write(append(data, '\n')) // see [output]
 }

@@ -8,6 +8,29 @@ import (
 )
 
 // Not parallel: the system's directories are found by the environment.
+func TestAHomeThatCannotBeWrittenToIsNone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData", "home"} {
+		t.Setenv(name, filepath.Join(file, "in it"))
+	}
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	if dir, err := (&Main{}).scratch(); err != nil || filepath.Dir(dir) != temporary {
+		t.Errorf("%q, %v", dir, err)
+	}
+	writable := t.TempDir()
+	t.Setenv("HOME", writable)
+	t.Setenv("XDG_CACHE_HOME", writable)
+	t.Setenv("LocalAppData", writable)
+	if dir, err := (&Main{}).scratch(); err != nil || dir != "" {
+		t.Errorf("with one that can: %q, %v", dir, err)
+	}
+}
+
+// Not parallel: the system's directories are found by the environment.
 func TestWithoutAHomeWorkspacesAreTemporaryAndPrivate(t *testing.T) {
 	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData", "home"} {
 		t.Setenv(name, "")

@@ -105,7 +105,7 @@ func (s *screen) answer(d api.ModelCallFinished) {
 		if call.Code != "" {
 			text += " (not run: " + string(call.Code) + ")"
 		}
-		s.line(s.paint.dim(text))
+		s.line(s.paint.dim(printable(text)))
 	}
 }
 
@@ -116,7 +116,7 @@ func (s *screen) ended(d api.TurnEnded) {
 		if d.Error != nil {
 			text += ": " + string(d.Error.Code) + ": " + d.Error.Message
 		}
-		s.line(s.paint.red(text))
+		s.line(s.paint.red(printable(text)))
 	case api.StatusCancelled:
 		s.line(s.paint.dim("(cancelled)"))
 	case api.StatusLimitReached:

@@ -60,6 +60,10 @@ func TestScreen(t *testing.T) {
 		{"a failed turn says why", []openworker.Event{event(t, api.EventTurnEnded, api.TurnEnded{Status: api.StatusFailed,
 			Error: &api.Failure{Code: api.CodeQuotaExhausted, Message: "pay first"}})}, "the turn failed: quota_exhausted: pay first\n"},
 		{"a model cannot steer the terminal", []openworker.Event{started(1), delta(1, 0, "a\x1b]0;title\x07b\n\tc"), finished(1, "a\x1b]0;title\x07b\n\tc")}, "a]0;titleb\n\tc\n"},
+		{"nor with a call or an error", []openworker.Event{
+			finished(1, "", api.RequestCall{Name: "a\x1b[2J", Arguments: "{}", Code: api.CodeUnknownTool}),
+			event(t, api.EventTurnEnded, api.TurnEnded{Status: api.StatusFailed, Error: &api.Failure{Code: api.CodeQuotaExhausted, Message: "no\x1b[2J\u202e"}}),
+		}, "→ a[2J {} (not run: unknown_tool)\nthe turn failed: quota_exhausted: no[2J\n"},
 		{"an event of a later version is passed over", []openworker.Event{event(t, "moon_phase", "full")}, ""},
 		{"data of another shape is passed over", []openworker.Event{event(t, api.EventTextDelta, "x")}, ""},
 	}

@@ -83,7 +83,7 @@ func lastMessages(ctx context.Context, h *openworker.Harness, session string, co
 func (m *Main) printState(s openworker.SessionState, messages []openworker.HistoryItem) {
 	p := m.paint()
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(m.Stdout, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(m.Stdout, "%-12s %s\n", name, printable(fmt.Sprintf(format, args...)))
 	}
 	line("session", "%s", s.Session)
 	line("activity", "%s", s.Activity)

@@ -30,7 +30,7 @@ func (m *Main) chat(ctx context.Context, s settings) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	left, err := chatui.Run(ctx, t.chatOptions(), m.Interrupts, notes)
-	if left.Session != "" {
+	if code := api.CodeOf(err); left.Session != "" && code != api.CodeSessionDeleted && code != api.CodeSessionNotFound {
 		m.note("%s goes on with it", m.again(left.Session))
 	}
 	if err == nil && left.Busy {
@@ -64,7 +64,7 @@ func (t *talk) chatOptions() chatui.Options {
 		Colors:     m.Color && !m.noColor,
 		Now:        m.Now,
 		Input:      m.Stdin,
-		Output:     m.Stdout,
+		Output:     m.screen,
 	}
 }
 

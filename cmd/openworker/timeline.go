@@ -15,8 +15,10 @@ func eventLine(e openworker.Event, when string, p paint) string {
 	return fmt.Sprintf("%5d  %s  %s  %s", e.Number, p.dim(when), p.bold(fmt.Sprintf("%-21s", e.Type)), strings.TrimPrefix(describe(e), "· "))
 }
 
-// describe says in a few words what an event tells. Kinds that this version does not know have none.
-func describe(e openworker.Event) string {
+// describe says in a few words what an event tells, printable. Kinds that this version does not know have none.
+func describe(e openworker.Event) string { return printable(described(e)) }
+
+func described(e openworker.Event) string {
 	switch e.Type {
 	case api.EventSessionCreated:
 		return say(e, func(d api.SessionCreated) string { return "agent " + d.Agent })

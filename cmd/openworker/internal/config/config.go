@@ -88,6 +88,17 @@ func Load(s Surroundings) (*Config, error) {
 	return c, nil
 }
 
+// FileError says why the configuration file cannot be read at all.
+type FileError struct {
+	err   error
+	File  string
+	Named bool // by OPENWORKER_CONFIG
+}
+
+func (e *FileError) Error() string { return e.err.Error() }
+
+func (e *FileError) Unwrap() error { return e.err }
+
 // read reads the file. One that was named must be there.
 func (c *Config) read(named bool) error {
 	if c.File == "" {
@@ -98,7 +109,7 @@ func (c *Config) read(named bool) error {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return nil
 	case err != nil:
-		return api.Errorf(api.CodeInvalidRequest, "the configuration: %s", api.AsError(err).Message)
+		return &FileError{api.Errorf(api.CodeInvalidRequest, "the configuration: %s", api.AsError(err).Message), c.File, named}
 	}
 	c.Present = true
 	d, err := document.Parse(c.File, data)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -239,6 +240,21 @@ func TestKeysAreStoredPrivatelyAndFoundAfterTheEnvironment(t *testing.T) {
 	for _, bad := range []string{"a b", "a\nb", "ä", strings.Repeat("x", 20_000)} {
 		if _, err := c.SetKey(google, bad); api.CodeOf(err) != api.CodeInvalidRequest || strings.Contains(err.Error(), bad) {
 			t.Errorf("%.10q: %v", bad, err)
+		}
+	}
+	var several sync.WaitGroup
+	for _, name := range c.Names() {
+		p, _ := c.Provider(name)
+		several.Go(func() {
+			if _, err := c.SetKey(p, "key-of-"+name); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	several.Wait()
+	for _, name := range c.Names() {
+		if got := find(name); got != "key-of-"+name {
+			t.Errorf("of several that are stored at once %s's is %q", name, got)
 		}
 	}
 	if err := os.WriteFile(c.KeyFile, []byte(`{"OpenAI": "hush" `), 0o600); err != nil {

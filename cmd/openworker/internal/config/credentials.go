@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
+	"time"
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
@@ -50,6 +51,20 @@ func (c *Config) SetKey(p Provider, key string) (had bool, err error) {
 	if _, _, err := c.stored.Credential(context.Background(), p.Name); err != nil {
 		return false, err // its reason is worded there, and quotes nothing of the file
 	}
+	if _, err := os.Stat(path); key == "" && errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	file, err := claim(path)
+	if err != nil {
+		return false, api.Errorf(api.CodeInvalidRequest, "the key cannot be stored: %w", err)
+	}
+	placed := false
+	defer func() {
+		if !placed { // else the name may be another's claim by now
+			_ = file.Close()
+			_ = os.Remove(file.Name())
+		}
+	}()
 	keys := map[string]string{}
 	data, err := os.ReadFile(path)
 	if err == nil {
@@ -70,35 +85,45 @@ func (c *Config) SetKey(p Provider, key string) (had bool, err error) {
 	if key != "" {
 		keys[p.Name] = key
 	}
-	if err := replace(path, keys); err != nil {
+	if err := replace(file, path, keys); err != nil {
 		return had, api.Errorf(api.CodeInvalidRequest, "the key cannot be stored: %w", err)
 	}
+	placed = true
 	return had, nil
 }
 
-// replace writes the keys beside the file and puts them in its place.
-func replace(path string, keys map[string]string) (err error) {
+// claimWithin is how long another process may take to store a key.
+const claimWithin = 5 * time.Second
+
+// claim makes the file that is to take the place of another. While it is there nobody else does: two processes that
+// store keys at once lose neither.
+func claim(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	next := path + ".new"
+	for until := time.Now().Add(claimWithin); ; time.Sleep(10 * time.Millisecond) {
+		file, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		switch {
+		case err == nil:
+			return file, nil
+		case !errors.Is(err, fs.ErrExist):
+			return nil, err
+		case time.Now().After(until):
+			return nil, fmt.Errorf("another process stores a key, or died while it did: if there is none, remove %s", next)
+		}
+	}
+}
+
+// replace writes the keys into the file that was claimed and puts it in its place.
+func replace(file *os.File, path string, keys map[string]string) error {
 	data, err := json.MarshalIndent(keys, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
-	if err != nil {
-		return err
-	}
 	_, err = file.Write(append(data, '\n'))
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err == nil && runtime.GOOS != "windows" {
-		err = os.Chmod(file.Name(), 0o600)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-	}
-	return err
+	return os.Rename(file.Name(), path)
 }

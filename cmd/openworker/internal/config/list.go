@@ -29,6 +29,9 @@ func (e *ListError) Error() string {
 		return fmt.Sprintf("HTTP %d", e.Status)
 	}
 	var failed *url.Error
+	if errors.Is(e.Err, context.DeadlineExceeded) {
+		return "no answer came in time"
+	}
 	if errors.As(e.Err, &failed) { // without the address, which whoever tells it names
 		return failed.Err.Error()
 	}
@@ -59,18 +62,27 @@ func (p Provider) List(ctx context.Context, key string) ([]string, error) {
 	return names, nil
 }
 
-// page gets one page of the list, after what the one before said.
-func (p Provider) page(ctx context.Context, client *http.Client, key, after string) (names []string, next string, err error) {
-	address, query := p.BaseURL+"/models", url.Values{}
+// ListAddress is where the provider's server lists its models.
+func (p Provider) ListAddress() string {
 	switch p.Protocol {
 	case Anthropic:
-		address = p.BaseURL + "/v1/models"
+		return p.BaseURL + "/v1/models"
+	case Google:
+		return p.BaseURL + "/v1beta/models"
+	}
+	return p.BaseURL + "/models"
+}
+
+// page gets one page of the list, after what the one before said.
+func (p Provider) page(ctx context.Context, client *http.Client, key, after string) (names []string, next string, err error) {
+	address, query := p.ListAddress(), url.Values{}
+	switch p.Protocol {
+	case Anthropic:
 		query.Set("limit", "1000")
 		if after != "" {
 			query.Set("after_id", after)
 		}
 	case Google:
-		address = p.BaseURL + "/v1beta/models"
 		query.Set("pageSize", "1000")
 		if after != "" {
 			query.Set("pageToken", after)
