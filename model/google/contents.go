@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 
 	"google.golang.org/genai"
 
@@ -148,8 +149,12 @@ var unsigned = regexp.MustCompile(`(^|/)(gemini-[12]\b|gemma-|learnlm-)`)
 // signs reports whether a model wants each step's first call to have a signature.
 func signs(name string) bool { return !unsigned.MatchString(name) }
 
-// answer are the parts of a model's answer: texts, calls, and of the thoughts those that are signed.
+// answer are the parts of a model's answer: texts, calls, and of the thoughts those that are signed. One of thoughts
+// alone has said nothing and has none.
 func (w *contentWriter) answer(items []model.Item) []part {
+	if !slices.ContainsFunc(items, func(item model.Item) bool { return item.Kind != model.ReasoningItem }) {
+		return nil
+	}
 	var parts []part
 	called := false
 	for i := range items {

@@ -340,3 +340,36 @@ func TestArgumentsWithHalfACharacter(t *testing.T) {
 		})
 	})
 }
+
+// C06: an answer of reasoning alone, or of nothing, says nothing that could be said again; the session goes on with it at
+// every provider.
+func TestAnAnswerThatSaysNothing(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]reply{"reasoning alone": {Reasoning: "Hm."}, "nothing": {}, "white space": {Text: " \n"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachSubject(t, func(t *testing.T, s subject) {
+				synctest.Test(t, func(t *testing.T) {
+					requests := 0
+					h := open(t, newStore(), func(modeltestserver.Request) reply {
+						if requests++; requests == 1 {
+							return first
+						}
+						return reply{Text: said}
+					})
+					defer h.close()
+					h.begin(s, api.Limits{})
+					if result, _ := h.turn("weather?", api.TurnOptions{}); result.Status != api.StatusCompleted {
+						t.Fatalf("got %+v", result)
+					}
+					for _, at := range append([]subject{s}, subjects()...) {
+						if result, _ := h.turn("and now?", api.TurnOptions{Model: &api.ModelRef{Provider: at.name, Name: at.model}}); result.Text != said {
+							t.Errorf("at %s: %s %+v", at.name, result.Status, result.Error)
+						}
+					}
+					h.refusals()
+				})
+			})
+		})
+	}
+}
