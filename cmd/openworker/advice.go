@@ -176,6 +176,15 @@ func (m *Main) wayToProvider(name string) string {
 	return wayToKey(p)
 }
 
+// wayToConfigure says how a provider comes here that is neither built in nor configured.
+func (m *Main) wayToConfigure() string {
+	where := "the configuration file"
+	if m.chosen.config != nil && m.chosen.config.File != "" {
+		where = m.chosen.config.File
+	}
+	return "configure that provider in " + where + ", as openworker config example shows,"
+}
+
 // inOwnWords puts names of the program's interface, which messages of the library use, into those of the
 // command line.
 func (m *Main) inOwnWords(err *api.Error) *api.Error {

@@ -57,6 +57,9 @@ func (t *talk) join(ctx context.Context) error {
 		return err
 	}
 	agent, err := t.harness.StoredAgent(ctx, ref.Agent)
+	if api.CodeOf(err) == api.CodeUnknownProvider { // another model may answer, but the agent names this one
+		return advised{err, t.m.wayToConfigure() + " and run " + t.m.again(ref.Session) + " again"}
+	}
 	if err != nil {
 		return err
 	}
@@ -99,7 +102,7 @@ func (t *talk) able(ctx context.Context, ref openworker.SessionReference, state 
 		case t.m.wayToProvider(m.Provider) != "":
 			return lacks("talks to "+m.String(), t.m.wayToProvider(m.Provider)+" and run "+t.m.again(ref.Session)+" again")
 		default:
-			return lacks("talks to "+m.String(), "only a program that has the provider "+m.Provider+" goes on with it")
+			return lacks("talks to "+m.String(), t.m.wayToConfigure()+" and run "+t.m.again(ref.Session)+" again")
 		}
 	}
 	missing, err := t.missingTools(ctx, ref.Agent)

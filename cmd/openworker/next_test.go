@@ -39,6 +39,25 @@ func TestASessionWhoseServerIsNotSetIsRefusedBeforeItTakesAMessage(t *testing.T)
 	}
 }
 
+func TestASessionWhoseProviderIsNotConfiguredAnyMoreSaysWhere(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	url := serve(t, `{"data":[{"id":"m"}]}`, func(w http.ResponseWriter, _ *http.Request) { answer(w, "yes") })
+	file := p.configure("model: Local/m\nproviders: {Local: {protocol: openai-chat, baseURL: " + url + ", keyOptional: true}}\n")
+	session := p.ok("", "run", "hello").session(t)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	next := "configure that provider in " + file + ", as openworker config example shows, and run openworker chat --session " + session + " again"
+	for _, base := range []string{"", url} { // with another server too the agent's own provider must be known
+		p.env["OPENAI_BASE_URL"] = base
+		got := p.run("", "run", "--session", session, "again")
+		if got.code != exitFailure || !strings.Contains(got.err, "Local") || !strings.Contains(got.err, next) {
+			t.Errorf("with %q: %+v", base, got)
+		}
+	}
+}
+
 func TestASessionWithAToolOfAnotherProgramIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -210,7 +210,7 @@ func (m *Main) waits(session string, reason api.WaitReason) string {
 	case (reason.Code == api.CodeCredentialsMissing || reason.Code == api.CodeRegistrationMissing) && m.wayToProvider(reason.Name) != "":
 		return m.wayToProvider(reason.Name) + " and run " + m.again(session)
 	case reason.Code == api.CodeRegistrationMissing:
-		return "only a program that has the provider " + reason.Name + " goes on with it"
+		return m.wayToConfigure() + " and run " + m.again(session)
 	}
 	return ""
 }

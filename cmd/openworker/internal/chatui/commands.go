@@ -251,7 +251,7 @@ func waitText(reason api.WaitReason) string {
 	if !reason.Until.IsZero() {
 		text += ", until " + reason.Until.Local().Format(time.TimeOnly)
 	}
-	return text
+	return strings.TrimPrefix(text, ", ")
 }
 
 func usageText(u api.Usage) string {

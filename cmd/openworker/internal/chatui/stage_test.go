@@ -345,3 +345,18 @@ func TestALongAnswerLeavesTheLiveAreaAsItGrows(t *testing.T) {
 		t.Errorf("%d lines of %d are there", got, want)
 	}
 }
+
+func TestWhatIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.Local)
+	for want, reason := range map[string]api.WaitReason{
+		"an answer to i1":                              {Interaction: "i1"},
+		"until 12:00:00":                               {Until: at},
+		"credentials_missing Test: no key":             {Code: api.CodeCredentialsMissing, Name: "Test", Message: "no key"},
+		"rate_limited Test: slow down, until 12:00:00": {Code: api.CodeRateLimited, Name: "Test", Message: "slow down", Until: at},
+	} {
+		if got := waitText(reason); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
