@@ -125,11 +125,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.base.RoundTrip(req)
 	}
 	w.sent = max(w.sent, int(req.ContentLength))
-	resp, err := t.base.RoundTrip(req)
+	resp, err := t.base.RoundTrip(w.sending(req))
 	if err != nil {
 		return nil, err
 	}
-	w.answered = true
+	w.answered.Store(true)
 	resp.Body = &watchedBody{ReadCloser: resp.Body, watch: w}
 	refused := resp.StatusCode < 200 || resp.StatusCode > 299
 	if !refused && compressed(resp) {

@@ -1,9 +1,11 @@
 package wire
 
 import (
+	"encoding/base64"
 	"errors"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -212,8 +214,10 @@ func clean(message string) string {
 // finish takes the credential, and what stands in the host's own headers, out of an error's message, since some
 // servers repeat it, and makes it short.
 func finish(err *model.Error, secret string, headers map[string]string) {
-	if len(secret) >= 4 {
-		err.Message = strings.ReplaceAll(err.Message, secret, "[credential]")
+	for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret)), url.QueryEscape(secret)} {
+		if len(secret) >= 4 {
+			err.Message = strings.ReplaceAll(err.Message, form, "[credential]")
+		}
 	}
 	for name, value := range headers {
 		_, token, _ := strings.Cut(value, " ") // behind its scheme, as in "Bearer x"

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"encoding/base64"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -118,10 +120,12 @@ func TestMessagesAreCleanAndShortAndHoldNoCredential(t *testing.T) {
 // ST4: whatever a server repeats, no secret that it was sent comes out.
 func TestNoSecretComesOutOfAMessage(t *testing.T) {
 	t.Parallel()
-	const key, header, bearer = "sk-very-secret-0123456789", "gateway-secret-987654321", "token-secret-123123123"
+	const key, header, bearer = "sk-very+secret/0123456789", "gateway-secret-987654321", "token-secret-123123123"
 	for name, message := range map[string]string{
 		"the credential":                      "bad key " + key + " given",
 		"the header with it":                  "Authorization: Bearer " + key,
+		"the credential in base64":            "bad key " + base64.StdEncoding.EncodeToString([]byte(key)),
+		"the credential in an address":        "bad request to /v1?key=" + url.QueryEscape(key),
 		"a gateway's header":                  "no such key: " + header,
 		"what stands behind its scheme":       "no such token: " + bearer,
 		"a part of it, where it is cut":       strings.Repeat(" ", 4*maxMessage-10) + key,
@@ -132,7 +136,7 @@ func TestNoSecretComesOutOfAMessage(t *testing.T) {
 			t.Parallel()
 			err := Classify(400, &Fault{Message: message})
 			finish(err, key, map[string]string{"X-Key": header, "X-Token": "Bearer " + bearer, "X-Short": "a"})
-			if strings.Contains(err.Message, key[:10]) || strings.Contains(err.Message, header[:10]) || strings.Contains(err.Message, bearer[:10]) {
+			if strings.Contains(err.Message, key[:10]) || strings.Contains(err.Message, "secret%2F") || strings.Contains(err.Message, "c2stdmVye") || strings.Contains(err.Message, header[:10]) || strings.Contains(err.Message, bearer[:10]) {
 				t.Errorf("it says %q", err.Message)
 			}
 		})

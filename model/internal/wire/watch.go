@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/openworkerai/openworker/model"
@@ -19,7 +20,8 @@ type WatchConfig struct {
 	// KeyOptional allows an empty credential.
 	KeyOptional bool
 	Headers     map[string]string
-	// Idle is how long the server may send nothing. What comes before the headers counts as well.
+	// Idle is how long the server may send nothing, and take nothing of the request. What comes before the headers
+	// counts as well.
 	Idle time.Duration
 	// AcceptJSON leaves a 200 that is no event stream to the adapter. Otherwise it is an error: of the kind that its
 	// error object tells, or malformed.
@@ -35,7 +37,7 @@ type Watch struct {
 	timer    *time.Timer
 	sent     int
 	total    int64
-	answered bool
+	answered atomic.Bool
 	refusal  *model.Error
 }
 
@@ -91,6 +93,38 @@ func (w *Watch) DrainBody(body io.Reader) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, 64<<10))
 }
 
+// sending is a request whose body holds the watchdog back while the server takes it: a conversation with files may be
+// under way for longer than a server may be silent.
+func (w *Watch) sending(req *http.Request) *http.Request {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req
+	}
+	watched := *req
+	watched.Body = &sentBody{req.Body, w}
+	if again := req.GetBody; again != nil {
+		watched.GetBody = func() (io.ReadCloser, error) {
+			body, err := again()
+			if err != nil {
+				return nil, err
+			}
+			return &sentBody{body, w}, nil
+		}
+	}
+	return &watched
+}
+
+type sentBody struct {
+	io.ReadCloser
+	watch *Watch
+}
+
+func (b *sentBody) Read(p []byte) (int, error) {
+	if w := b.watch; !w.answered.Load() && w.ctx.Err() == nil {
+		w.timer.Reset(w.config.Idle)
+	}
+	return b.ReadCloser.Read(p)
+}
+
 // watchedBody lets the watchdog run while a read waits, and only then: a slow consumer is no silent server.
 type watchedBody struct {
 	io.ReadCloser
@@ -141,7 +175,7 @@ func (w *Watch) meaning(err error) *model.Error {
 	if errors.As(err, &inner) {
 		err = inner.Err
 	}
-	if w.answered {
+	if w.answered.Load() {
 		return Cut(err)
 	}
 	return &model.Error{Kind: model.KindUnreachable, Message: clean(fmt.Sprintf("no answer from the server: %v", err)), Cause: err}

@@ -170,6 +170,51 @@ func TestSilenceCutsAStreamAndOnlySilence(t *testing.T) {
 	}
 }
 
+// What is large is long under way. Only a server that neither takes nor sends is silent.
+func TestARequestMayTakeLongToSend(t *testing.T) {
+	t.Parallel()
+	// takes reads the body in pieces of a byte, as many as it is told, and answers or stands still.
+	takes := func(pieces int, answer string) answers {
+		return func(r *http.Request) (*http.Response, error) {
+			defer r.Body.Close()
+			for range pieces {
+				if _, err := r.Body.Read(make([]byte, 1)); err != nil {
+					return nil, err
+				}
+				select {
+				case <-r.Context().Done():
+					return nil, r.Context().Err()
+				case <-time.After(50 * time.Second):
+				}
+			}
+			if answer == "" {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			return response(200, "text/event-stream", strings.NewReader(answer))(r)
+		}
+	}
+	for name, test := range map[string]struct {
+		server answers
+		kind   model.ErrorKind
+		after  time.Duration
+	}{
+		"it is taken slowly":               {takes(2, "data: 1\n\n"), "", 100 * time.Second},
+		"it is taken, and nothing follows": {takes(2, ""), model.KindCut, 110 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				err := exchange(t, t.Context(), test.server, WatchConfig{Idle: time.Minute})
+				if (err == nil) != (test.kind == "") || err != nil && err.Kind != test.kind || time.Since(began) != test.after {
+					t.Errorf("got %v after %v, want %q after %v", err, time.Since(began), test.kind, test.after)
+				}
+			})
+		})
+	}
+}
+
 func TestNothingIsSentThatCannotBe(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
