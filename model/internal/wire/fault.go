@@ -99,7 +99,9 @@ func Classify(status int, fault *Fault) *model.Error {
 // byContent tells the kinds that a status alone does not tell, "" for none.
 func byContent(status int, kind, said string) model.ErrorKind {
 	switch {
-	case status != http.StatusTooManyRequests && status != http.StatusUnauthorized && isContext(kind, said):
+	case status != http.StatusTooManyRequests && status != http.StatusUnauthorized && isContext(kind, said),
+		// OpenAI's and Groq's 429 and 413 for one request that is over the whole limit of a minute: waiting helps nothing.
+		containsAny(said, "request too large for") && containsAny(said, "tokens per min"):
 		return model.KindContext
 	case containsAny(kind, "insufficient_quota", "billing_", "insufficient_balance", "insufficient_credits") ||
 		containsAny(said, "insufficient balance", "insufficient credits", "insufficient quota", "credit balance is too low", "specified api usage limits") ||
@@ -126,7 +128,7 @@ func byContent(status int, kind, said string) model.ErrorKind {
 
 // isContext knows the code of the protocol and the words of servers that send none.
 func isContext(kind, said string) bool {
-	return containsAny(kind, "context_length_exceeded", "exceed_context_size", "context_window_exceeded", "max_prompt_tokens_exceeded") ||
+	return containsAny(kind, "context_length_exceeded", "exceed_context_size", "context_window_exceeded", "max_prompt_tokens_exceeded", "tokens_limit_reached") ||
 		// A text that is too long for its field: of a conversation, not a tool's description or a name.
 		containsAny(kind, "string_above_max_length") && containsAny(said, "content", "output", "'input'") ||
 		containsAny(said,
