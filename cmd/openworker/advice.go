@@ -105,6 +105,8 @@ func (m *Main) aboutServer(code api.Code, p config.Provider) string {
 		return "is the server at " + p.BaseURL + " running? Set " + addressIn(p) + " to the model's server, for example " + likeAddress(p)
 	case code == api.CodeQuotaExhausted:
 		return "nothing is left to spend with this key of " + p.Name + ": raise its quota, or set another key or server"
+	case key != "" && from == m.chosen.config.KeyFile:
+		return "the server refused the key in " + from + "; store one that is good for it with openworker config set-key " + p.Name + ", or set " + addressIn(p) + " to the server that the key belongs to"
 	case key != "":
 		return "the server refused " + from + "; set one that is good for it, or set " + addressIn(p) + " to the server that the key belongs to"
 	}

@@ -169,6 +169,10 @@ func TestAStoredKeyIsTaken(t *testing.T) {
 	if got := p.ok("", "run", "--model", "Anthropic/tiny-1", "hello"); !strings.HasPrefix(got.out, "tiny-1 says hello") || strings.Contains(got.err, "sk-good") {
 		t.Errorf("%+v", got)
 	}
+	p.ok("sk-bad\n", "config", "set-key", "anthropic")
+	if got := p.run("", "run", "--model", "Anthropic/tiny-1", "hello"); got.code != exitFailure || !strings.Contains(got.err, "credentials.json; store one that is good for it with openworker config set-key Anthropic") {
+		t.Errorf("a wrong one: %+v", got)
+	}
 	p.ok("", "config", "unset-key", "Anthropic")
 	if got := p.run("", "run", "--model", "Anthropic/tiny-1", "hello"); got.code != exitFailure || !strings.Contains(got.err, "authentication_failed") || !strings.Contains(got.err, "set ANTHROPIC_API_KEY, or store a key") {
 		t.Errorf("%+v", got)
