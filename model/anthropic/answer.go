@@ -34,6 +34,7 @@ type answer struct {
 	done     bool // message_stop came
 
 	input, read, written, out, think int64
+	told                             bool // the output was counted after it had begun
 }
 
 // block is a content block as it is put together.
@@ -58,6 +59,7 @@ func (a *answer) take(event *sdk.MessageStreamEventUnion) error {
 		return a.add(event)
 	case "message_delta":
 		usage := &event.Usage
+		a.told = a.told || usage.OutputTokens > 0
 		a.count(usage.InputTokens, usage.CacheReadInputTokens, usage.CacheCreationInputTokens, usage.OutputTokens, usage.OutputTokensDetails.ThinkingTokens)
 		if event.Delta.StopReason != "" {
 			a.stop = string(event.Delta.StopReason)
@@ -190,6 +192,16 @@ func (a *answer) usage() api.Usage {
 		InputTokens: a.input + a.read + a.written, CachedInputTokens: a.read,
 		OutputTokens: a.out, ReasoningTokens: a.think,
 	}
+}
+
+// lost is the usage of an answer that broke off. The count of output that it begins with is a token or two, whatever
+// came since: it says nothing, and who adds up goes by what was received.
+func (a *answer) lost() api.Usage {
+	usage := a.usage()
+	if !a.told {
+		usage.OutputTokens, usage.ReasoningTokens = 0, 0
+	}
+	return usage
 }
 
 // response is the answer as a whole. sent is the size of the request, for an estimate where the server did not count.

@@ -285,7 +285,8 @@ func TestWhatWasCountedBeforeAFailureIsTold(t *testing.T) {
 	})
 	_, err = newProvider(t, anthropic.Config{BaseURL: url}).Stream(t.Context(), modeltest.Request(), discard)
 	e := failure(t, err)
-	if diff := cmp.Diff(api.Usage{InputTokens: 120, CachedInputTokens: 100, OutputTokens: 1}, e.Usage); diff != "" || e.Received != len(halfText) {
+	// The one token that message_start counts is not what was received.
+	if diff := cmp.Diff(api.Usage{InputTokens: 120, CachedInputTokens: 100}, e.Usage); diff != "" || e.Received != len(halfText) {
 		t.Errorf("%d bytes received, usage (-want +got):\n%s", e.Received, diff)
 	}
 }

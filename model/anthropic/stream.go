@@ -28,7 +28,7 @@ func (p *Provider) Stream(ctx context.Context, req model.Request, emit func(mode
 	a := &answer{emit: emit}
 	if err := p.attempt(watch, req, a); err != nil {
 		failed := watch.Error(err)
-		failed.Usage, failed.Received = a.usage(), a.received
+		failed.Usage, failed.Received = a.lost(), a.received
 		return model.Response{}, failed
 	}
 	return a.response(p.config.Name, req.Model, watch.Sent()), nil

@@ -182,10 +182,10 @@ func TestAProviderThatStaysIllFailsTheTurnAndNotTheSession(t *testing.T) {
 	t.Parallel()
 	eachSubject(t, func(t *testing.T, s subject) {
 		synctest.Test(t, func(t *testing.T) {
-			requests := 0
+			requests, cut := 0, strings.Repeat("It is 7 and cloudy. ", 40)
 			h := open(t, newStore(), func(modeltestserver.Request) reply {
 				if requests++; requests <= api.MaxModelAttempts {
-					return reply{Text: "It is 7", Cut: true}
+					return reply{Text: cut, Cut: true}
 				}
 				return reply{Text: said}
 			})
@@ -193,6 +193,11 @@ func TestAProviderThatStaysIllFailsTheTurnAndNotTheSession(t *testing.T) {
 			h.begin(s, api.Limits{})
 			result, _ := h.turn("weather?", api.TurnOptions{})
 			failed := events[api.ModelCallFailed](h, api.EventModelCallFailed)
+			for _, f := range failed { // LI1: half of the text came, and is charged for
+				if f.Usage.OutputTokens < int64(len(cut)/8) || !f.Usage.Estimated {
+					t.Errorf("an attempt that broke off counts %+v", f.Usage)
+				}
+			}
 			if result.Status != api.StatusFailed || result.Error.Code != api.CodeStreamCut || !result.Error.Retryable || len(failed) != api.MaxModelAttempts {
 				t.Fatalf("got %s, %+v after %d attempts", result.Status, result.Error, len(failed))
 			}
