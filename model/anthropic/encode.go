@@ -38,7 +38,7 @@ func (p *Provider) body(req model.Request) ([]byte, error) {
 
 // form names what the encoding of items depends on beside the items.
 func (p *Provider) form(name string) string {
-	return p.config.Name + "/" + name + "/" + string(p.config.Thinking.Mode)
+	return model.Form("messages", p.config.Name, name, string(p.config.Thinking.Mode))
 }
 
 // head is all of a request but its messages.

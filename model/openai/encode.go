@@ -57,7 +57,7 @@ func (p *Provider) body(req model.Request) ([]byte, error) {
 	b := make([]byte, 0, len(start)+req.Encoded.Bytes()+4096)
 	b = append(b, start[:len(start)-1]...)
 	b = append(b, `,"stream":true,"input":[`...)
-	form := "responses/" + p.config.Name + "/" + req.Model
+	form := model.Form("responses", p.config.Name, req.Model)
 	b = req.Encoded.Append(b, form, req.Items, func(b []byte, items []model.Item) []byte {
 		return p.appendItems(b, req.Model, items)
 	})

@@ -73,7 +73,7 @@ func (p *Provider) appendMessages(b []byte, req model.Request) []byte {
 		b = appendString(b, req.Instructions)
 		b = append(b, `},`...)
 	}
-	b = req.Encoded.Append(b, p.config.Name+"/"+req.Model, req.Items, func(b []byte, items []model.Item) []byte { return p.appendItems(b, req.Model, items) })
+	b = req.Encoded.Append(b, model.Form("chat", p.config.Name, req.Model), req.Items, func(b []byte, items []model.Item) []byte { return p.appendItems(b, req.Model, items) })
 	if b[len(b)-1] == ',' {
 		b = b[:len(b)-1]
 	}

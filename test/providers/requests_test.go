@@ -3,6 +3,7 @@ package providers
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -10,7 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/google"
 	modeltestserver "github.com/openworkerai/openworker/model/modeltest/server"
+	"github.com/openworkerai/openworker/model/openaichat"
 )
 
 // What stands in generated requests: all that is odd and that [model.Check] takes.
@@ -153,4 +156,29 @@ func TestEveryRequestThatIsWellFormedIsTaken(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A conversation's kept encoding is one protocol's, whatever providers and models are called.
+func TestNoProviderTakesTheEncodingOfAnother(t *testing.T) {
+	t.Parallel()
+	server := modeltestserver.NewInMemory(modeltestserver.Config{})
+	client := &http.Client{Transport: server.Transport()}
+	chat, err := openaichat.New(openaichat.Config{Name: "a/b", BaseURL: "http://model.test/v1", HTTPClient: client, KeyOptional: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gemini, err := google.New(google.Config{Name: "a", BaseURL: "http://model.test", HTTPClient: client, KeyOptional: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := model.Request{Items: []model.Item{{Kind: model.UserItem, Text: "hi"}}, Encoded: &model.Encoded{}}
+	for _, at := range []struct {
+		provider model.Provider
+		model    string
+	}{{chat, "c"}, {gemini, "b/c"}, {chat, "c"}} {
+		req.Model = at.model
+		if _, err := at.provider.Stream(t.Context(), req, func(model.Delta) {}); err != nil {
+			t.Errorf("%s %s: %v; refused: %q", at.provider.Name(), at.model, err, server.Refusals())
+		}
+	}
 }
