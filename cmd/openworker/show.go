@@ -15,8 +15,7 @@ import (
 
 func (m *Main) sessionsShowCommand() *cobra.Command {
 	var last int
-	var cmd *cobra.Command
-	cmd = &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "show SESSION",
 		Short: "Show where a session stands",
 		Long: `Shows where a session stands: what it is doing and waits for, its agent and model, what it has used, open questions, queued
