@@ -8,6 +8,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
 // defaultMaxTokens bounds an answer where neither the request nor the facts do: the API wants a bound.
@@ -103,22 +104,9 @@ func tools(req model.Request) []sdk.ToolUnionParam {
 	return called
 }
 
-// inputSchema is a tool's schema as it is; one that is absent or has no type gets the type that the API asks for.
+// inputSchema is a tool's schema in the form that the API takes.
 func inputSchema(schema json.RawMessage) sdk.ToolInputSchemaParam {
-	if len(schema) == 0 {
-		return param.Override[sdk.ToolInputSchemaParam](json.RawMessage(`{"type":"object","properties":{}}`))
-	}
-	var top struct {
-		Type json.RawMessage `json:"type"`
-	}
-	if json.Unmarshal(schema, &top) == nil && top.Type == nil {
-		rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(string(schema)), "{"))
-		if rest != "}" {
-			rest = "," + rest
-		}
-		schema = json.RawMessage(`{"type":"object"` + rest)
-	}
-	return param.Override[sdk.ToolInputSchemaParam](schema)
+	return param.Override[sdk.ToolInputSchemaParam](wire.ObjectSchema(schema))
 }
 
 // blank reports whether the API refuses a text as one without content.

@@ -12,6 +12,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
 const (
@@ -75,7 +76,7 @@ func toolParams(tools []model.Tool) ([]responses.ToolUnionParam, error) {
 	for _, tool := range tools {
 		var schema map[string]json.RawMessage // one level: what is below stays as the host wrote it
 		if len(tool.InputSchema) > 0 {
-			if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
+			if err := json.Unmarshal(wire.ObjectSchema(tool.InputSchema), &schema); err != nil {
 				return nil, fmt.Errorf("tool %s: the input schema is not a JSON object: %w", tool.Name, err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
 // appendRequest appends the body of a request. Written by hand: it is done anew for the whole history at each
@@ -52,11 +53,7 @@ func appendTools(b []byte, req model.Request) []byte {
 			b = appendString(b, tool.Description)
 		}
 		b = append(b, `,"parameters":`...)
-		if len(tool.InputSchema) > 0 {
-			b = append(b, tool.InputSchema...)
-		} else {
-			b = append(b, `{"type":"object","properties":{}}`...)
-		}
+		b = append(b, wire.ObjectSchema(tool.InputSchema)...)
 		b = append(b, `}}`...)
 	}
 	b = append(b, ']')

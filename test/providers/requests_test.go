@@ -18,9 +18,12 @@ import (
 
 // What stands in generated requests: all that is odd and that [model.Check] takes.
 var (
-	oddTexts     = []string{"hello", " ", "\n\t", "a\x00b", "\u2028", "</file>", "💥", "\ufeff", `{"a":1}`, `],"role":"user"},`, "a ", "\u200b"}
-	oddNames     = []string{"get_weather", "-x", "3d", "_3d", "__3d", "--", "_-x", "_", "a", strings.Repeat("a", 64), "7" + strings.Repeat("b", 63), "A-b_c9"}
-	oddSchemas   = []string{"", `{}`, `{"type":"object"}`, ` {"type":"object","properties":{"a":true}} `, `{"properties":{}}`, `{"type":"object","additionalProperties":true}`, `{"$schema":"https://json-schema.org/draft/2020-12/schema"}`}
+	oddTexts   = []string{"hello", " ", "\n\t", "a\x00b", "\u2028", "</file>", "💥", "\ufeff", `{"a":1}`, `],"role":"user"},`, "a ", "\u200b"}
+	oddNames   = []string{"get_weather", "-x", "3d", "_3d", "__3d", "--", "_-x", "_", "a", strings.Repeat("a", 64), "7" + strings.Repeat("b", 63), "A-b_c9"}
+	oddSchemas = []string{
+		"", `{}`, `{"type":"object"}`, ` {"type":"object","properties":{"a":true}} `, `{"properties":{}}`, `{"type":"object","additionalProperties":true}`, `{"$schema":"https://json-schema.org/draft/2020-12/schema"}`,
+		`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}`, `{"type":["object","null"]}`,
+	}
 	oddArguments = []string{`{}`, `{"a":1}`, ` { "a" : [ ] } `, `{"a":"\u0000"}`, `{"a":"\ud83d\ude00"}`, `{"n":12345678901234567890}`, `{"":{}}`, `{"a":[],"role":"user"}`}
 	// oddPrivate is what another version, or another provider of the same name, may have kept.
 	oddPrivate = []string{
