@@ -5,8 +5,8 @@ import "testing"
 func TestASchemaIsOneThatTheStrictestTake(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
-		``:                                      `{"type":"object","properties":{}}`,
-		`null`:                                  `{"type":"object","properties":{}}`,
+		``:     `{"type":"object","properties":{}}`,
+		`null`: `null`, `{"type":`: `{"type":`,
 		`{}`:                                    `{"type":"object"}`,
 		` {"type":"object", "b":1,"a":2}`:       ` {"type":"object", "b":1,"a":2}`,
 		`{"properties":{"a":{"anyOf":[true]}}}`: `{"properties":{"a":{"anyOf":[true]}},"type":"object"}`,
