@@ -38,13 +38,14 @@ type writer struct {
 
 	// Of the writer's goroutine:
 	conn     *conn // nil after an error, until the next commit opens another
+	place    place
 	taken    []*request
 	truncate bool // deleted content is in the log still
 }
 
 func startWriter(database *database, c *conn, failpoint func(string)) *writer {
 	w := &writer{
-		database: database, conn: c, failpoint: failpoint,
+		database: database, conn: c, failpoint: failpoint, place: place{path: database.path},
 		queue: make(chan *request, 4*batch), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go w.loop()
@@ -178,6 +179,9 @@ func (w *writer) serve() {
 func (w *writer) commit(requests []*request) (answers []error, err error) {
 	ctx := background
 	if w.conn == nil {
+		if err := w.place.reopens(); err != nil {
+			return nil, err
+		}
 		if w.conn, err = w.database.openWriter(ctx); err != nil {
 			return nil, storeError(err)
 		}
@@ -188,6 +192,9 @@ func (w *writer) commit(requests []*request) (answers []error, err error) {
 		return nil, storeError(err)
 	}
 	w.failpoint("commit.begun")
+	if err := w.place.look(); err != nil {
+		return nil, err
+	}
 	answers = make([]error, len(requests))
 	for i, r := range requests {
 		if answers[i], err = w.one(ctx, c, r.do); err != nil {
