@@ -25,7 +25,9 @@ type talk struct {
 
 	session *openworker.Session // once joined
 	options openworker.TurnOptions
-	lines   *lines // nil when nobody is there to answer interactions
+	lines   *lines                  // nil when nobody is there to answer interactions
+	opening func(text, more string) // says something before the first message
+	lasts   bool                    // a session goes on with the model of its last turn
 
 	interrupted time.Time // the last Ctrl-C
 }

@@ -29,7 +29,7 @@ func TestAMessageIsAnswered(t *testing.T) {
 	s.press(ctrlC)
 	s.Wait(t, "an empty input", func(string) bool { return strings.Contains(s.Visible(), "\n>\n") })
 	s.press(ctrlD)
-	s.See(t, "openworker chat --session "+session+" goes on with it\n")
+	s.See(t, "to go on:\n  "+program+" chat --session "+session+"\n")
 	s.leaves(0)
 	if all := s.All(); strings.Count(all, "1, 2, 3, 4, 5.") != 1 || strings.Contains(all, "/help") {
 		t.Errorf("what is left on the screen is\n%s", all)
@@ -92,11 +92,12 @@ func TestAnApprovalIsGiven(t *testing.T) {
 	s := newPlace(t).sit("chat", "--approve", "ask")
 	s.See(t, "/help")
 	s.say(`use calculate with {"expression": "(17+4)*3/2.0"}`)
-	s.See(t, "│ May it call calculate?\n│   expression: (17+4)*3/2.0\n│ > y  yes, this once\n", "waiting for your answer")
+	s.See(t, "│ May it call calculate?\n│   expression: (17+4)*3/2.0\n│ > y  yes, this once\n", "waiting for your answer", "a letter, or enter")
 	s.press("y")
 	s.See(t, "● calculate(expression: (17+4)*3/2.0) ✓", "└ 31.5", "calculate returned “31.5”")
 	s.say("use current_time")
 	s.See(t, "May it call current_time?")
+	s.Wait(t, "a card that takes keys", func(string) bool { return strings.Contains(s.Visible(), "a letter, or enter") })
 	s.press("n")
 	s.See(t, "Why not?")
 	s.press("it is late" + enter)
@@ -126,7 +127,10 @@ func TestAKilledChatIsTakenUpAndItsQuestionAnswered(t *testing.T) {
 	}
 	s = p.sit("chat", "--session", session)
 	s.See(t, "\n> count to 3\n\n1, 2, 3.\n\n> use current_time\n", "│ May it call current_time?\n")
+	s.See(t, "a letter, or enter")
 	s.press("a")
+	s.See(t, "enter: allowed in this session")
+	s.press(enter)
 	s.See(t, "allowed in this session: current_time", "current_time returned “")
 	s.idle()
 	s.say("use current_time")
@@ -146,7 +150,7 @@ func TestAQuestionThatIsAnsweredElsewhereIsWithdrawn(t *testing.T) {
 	here.say("use current_time")
 	here.See(t, "May it call current_time?")
 	there := p.sit("chat", "--session", here.session())
-	there.See(t, "May it call current_time?")
+	there.See(t, "May it call current_time?", "a letter, or enter")
 	there.press("y")
 	here.See(t, "answered elsewhere, allowed once: current_time", "current_time returned “")
 	here.Gone(t, "yes, this once")
@@ -159,8 +163,8 @@ func TestAQuestionThatIsAnsweredElsewhereIsWithdrawn(t *testing.T) {
 
 func TestASignalLeavesTheTerminalAsItWas(t *testing.T) {
 	t.Parallel()
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
-		t.Run(signal.String(), func(t *testing.T) {
+	for name, signal := range map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGHUP": syscall.SIGHUP} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newPlace(t).sit("chat")
 			s.See(t, "/help")
@@ -169,8 +173,8 @@ func TestASignalLeavesTheTerminalAsItWas(t *testing.T) {
 			if err := s.cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			s.See(t, "goes on with it")
-			s.leaves(0)
+			s.See(t, "ended by "+name+"\nto go on:\n")
+			s.leaves(128 + int(signal))
 		})
 	}
 }

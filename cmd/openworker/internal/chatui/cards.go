@@ -3,6 +3,7 @@ package chatui
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -18,6 +19,7 @@ type choice struct {
 	decision   api.Decision
 	ask        string // what to type in then, "" for nothing
 	output     bool   // what is typed is the action's output, and not a reason
+	confirmed  bool   // its key only goes to it, and enter picks it
 }
 
 // cardKind is how one kind of interaction is shown and answered.
@@ -31,17 +33,17 @@ func kindOf(kind api.InteractionKind) (k cardKind, ok bool) {
 	switch kind {
 	case api.InteractionApproval:
 		return cardKind{func(i api.Interaction) string { return "May it call " + callName(i) + "?" }, []choice{
-			{"y", "yes, this once", api.AllowOnce, "", false},
-			{"a", "always in this session", api.AllowSession, "", false},
-			{"n", "no", api.Deny, "Why not? (for the model; may be empty)", false},
+			{"y", "yes, this once", api.AllowOnce, "", false, false},
+			{"a", "always in this session (a, then enter)", api.AllowSession, "", false, true},
+			{"n", "no", api.Deny, "Why not? (for the model; may be empty)", false, false},
 		}}, true
 	case api.InteractionUnknownOutcome:
 		return cardKind{func(i api.Interaction) string {
 			return "The process died inside " + callName(i) + ", and whether it acted is not known. What became of it?"
 		}, []choice{
-			{"s", "it succeeded", api.OutcomeSucceeded, "What did it return? (for the model; may be empty)", true},
-			{"f", "it failed and will not happen", api.OutcomeFailed, "Why? (for the model; may be empty)", false},
-			{"r", "run it again", api.OutcomeRetry, "", false},
+			{"s", "it succeeded", api.OutcomeSucceeded, "What did it return? (for the model; may be empty)", true, false},
+			{"f", "it failed and will not happen", api.OutcomeFailed, "Why? (for the model; may be empty)", false, false},
+			{"r", "run it again", api.OutcomeRetry, "", false, false},
 		}}, true
 	}
 	return cardKind{title: func(i api.Interaction) string {
@@ -64,17 +66,29 @@ type card struct {
 	chosen *choice // the one whose text is being typed
 	typed  input
 	sent   api.Decision // the answer that is on its way
+	came   time.Time    // when it took the keys by itself; zero when somebody gave them to it
+	held   string       // what was typed to go to a choice that enter picks
 }
 
-// askFor shows an interaction. It gets the keys unless somebody is typing.
+// askFor shows an interaction. It takes the keys unless somebody is typing.
 func (m *chat) askFor(i api.Interaction) {
 	m.asked[i.ID] = true
 	kind, answerable := kindOf(i.Kind)
 	c := &card{of: i, kind: kind}
 	m.cards = append(m.cards, c)
 	if answerable && m.focus == "" && m.input.empty() {
-		m.focus = i.ID
+		m.focus, c.came = i.ID, m.opt.Now()
 	}
+}
+
+// fresh says whether a card that took the keys by itself has not been there for long enough to be read.
+func (m *chat) fresh(c *card) bool {
+	return !c.came.IsZero() && c.sent == "" && m.opt.Now().Sub(c.came) < settleWithin
+}
+
+// meant says whether a key is for the card: not where the card came under the fingers of somebody who types.
+func (m *chat) meant(c *card) bool {
+	return c.came.IsZero() || !m.fresh(c) && m.opt.Now().Sub(m.typed) >= typingWithin
 }
 
 // focused is the card that has the keys, nil for none.
@@ -106,7 +120,7 @@ func (m *chat) nextFocus() {
 	}
 	for _, c := range m.cards[from+1:] {
 		if len(c.kind.choices) > 0 {
-			m.focus = c.of.ID
+			m.focus, c.came = c.of.ID, time.Time{}
 			return
 		}
 	}
@@ -130,6 +144,9 @@ func (m *chat) resolved(d api.InteractionResolved) {
 			// A key that was meant for a question which somebody else has answered must not answer another.
 			if c.sent != "" && m.input.empty() {
 				m.nextFocus()
+				if next := m.focused(); next != nil {
+					next.came = m.opt.Now()
+				}
 			}
 		}
 		return
@@ -172,6 +189,8 @@ func decided(d api.Decision) string {
 // pressCard gives a key to the card that has them.
 func (m *chat) pressCard(c *card, msg tea.KeyPressMsg) tea.Cmd {
 	key := msg.String()
+	held := c.held
+	c.held = ""
 	switch {
 	case c.sent != "":
 		return nil // its answer is on its way
@@ -189,16 +208,24 @@ func (m *chat) pressCard(c *card, msg tea.KeyPressMsg) tea.Cmd {
 		c.at = max(0, c.at-1)
 	case key == "down":
 		c.at = min(len(c.kind.choices)-1, c.at+1)
+	case key == "enter" && held == "" && !m.meant(c):
+		m.focus = ""
 	case key == "enter":
 		return m.choose(c, c.at)
 	default:
 		for n, choice := range c.kind.choices {
-			if strings.EqualFold(key, choice.key) {
+			switch {
+			case !strings.EqualFold(key, choice.key) || !m.meant(c):
+			case choice.confirmed:
+				c.at, c.held = n, msg.Text
+				return nil
+			default:
 				return m.choose(c, n)
 			}
 		}
 		if msg.Text != "" { // no answer: a message is being typed, whose Enter must not answer
 			m.focus = ""
+			m.input.insert(held)
 			return m.input.press(msg)
 		}
 	}
@@ -211,7 +238,7 @@ func (m *chat) choose(c *card, n int) tea.Cmd {
 	if choice.ask == "" {
 		return m.decide(c, choice, "")
 	}
-	c.chosen, c.typed = &choice, newInput()
+	c.chosen, c.typed, c.came = &choice, newInput(), time.Time{}
 	return nil
 }
 
@@ -287,9 +314,14 @@ func (m *chat) cardLines(c *card, n int) (lines []string, cursor *tea.Cursor) {
 			lines = append(lines, cut(line, width))
 		}
 		hint := "a letter, or enter"
-		if c.of.ID != m.focus {
+		switch {
+		case c.of.ID != m.focus:
 			hint = "tab answers it"
-		} else if len(m.cards) > 1 {
+		case m.fresh(c):
+			hint = "…"
+		case c.held != "":
+			hint = "enter: " + decided(c.kind.choices[c.at].decision)
+		case len(m.cards) > 1:
 			hint = fmt.Sprintf("%d of %d, tab goes on", n+1, len(m.cards))
 		}
 		lines = append(lines, m.ink.dim(cut(hint, width)))

@@ -57,26 +57,33 @@ func matching(typed string) (out []command) {
 }
 
 // complete ends a command's name as far as it is clear.
-func (m *chat) complete() {
-	found := matching(m.input.area.Value())
-	switch len(found) {
-	case 0:
-		return
-	case 1:
-		name := found[0].name
-		if found[0].arguments != "" {
-			name += " "
-		}
-		m.input.set(name)
-		return
+func (m *chat) complete() tea.Cmd {
+	typed := m.input.area.Value()
+	if argument, ok := strings.CutPrefix(typed, "/model "); ok {
+		return m.completeModel(argument)
 	}
-	common := found[0].name
-	for _, c := range found[1:] {
-		for !strings.HasPrefix(c.name, common) {
-			common = common[:len(common)-1]
+	var names []string
+	for _, c := range matching(typed) {
+		if c.arguments != "" {
+			c.name += " "
+		}
+		names = append(names, c.name)
+	}
+	if len(names) > 0 {
+		m.input.set(common(names))
+	}
+	return nil
+}
+
+// common is how all of some names begin.
+func common(names []string) string {
+	start := names[0]
+	for _, name := range names[1:] {
+		for !strings.HasPrefix(name, start) {
+			start = start[:len(start)-1]
 		}
 	}
-	m.input.set(common)
+	return start
 }
 
 func (m *chat) help(string) tea.Cmd {
@@ -89,11 +96,12 @@ func (m *chat) help(string) tea.Cmd {
 		{"enter", "sends; while a turn runs, the message waits for its end"},
 		{"alt+enter, ctrl+j", "a new line; so does a backslash before enter"},
 		{"up, down", "earlier messages"},
-		{"tab", "completes a command; goes from question to question"},
-		{"esc, ctrl+c", "cancels the turn; ctrl+c again leaves"},
+		{"tab", "completes a command or a model; goes from question to question"},
+		{"esc", "cancels the turn; on a question it goes to the input first"},
+		{"ctrl+c", "cancels the turn, or clears the input; again it leaves"},
 		{"ctrl+o", "the last tool calls, whole"},
 		{"ctrl+r", "the last reasoning"},
-		{"ctrl+d", "leaves"},
+		{"ctrl+d", "leaves, where nothing is typed"},
 	} {
 		lines = append(lines, pad(k[0], 24)+k[1])
 	}
@@ -138,52 +146,10 @@ func (m *chat) another(string) tea.Cmd {
 		m.flushCalls(true)
 		m.note(text)
 	}
-	m.fresh(m.opt.New())
+	answers := m.answering()
+	m.begins(m.opt.New(answers), answers)
 	m.note("the next message begins a new session")
 	return nil
-}
-
-func (m *chat) chooseModel(argument string) tea.Cmd {
-	if argument == "" {
-		models := m.opt.Models
-		return func() tea.Msg {
-			if models == nil {
-				return modelsMsg{}
-			}
-			names, err := models(m.ctx)
-			return modelsMsg{names, err}
-		}
-	}
-	if m.opt.ParseModel == nil {
-		return m.say("another model cannot be chosen here", true)
-	}
-	model, err := m.opt.ParseModel(argument)
-	if err != nil {
-		return m.say(err.Error(), true)
-	}
-	m.model = &model
-	m.note(model.String() + " answers the messages to come")
-	return nil
-}
-
-func (m *chat) showModels(msg modelsMsg) {
-	if current := m.answering(); current != (api.ModelRef{}) {
-		m.note(current.String() + " answers")
-	}
-	if msg.err != nil {
-		m.report(msg.err)
-	}
-	if len(msg.names) > 0 {
-		m.table(append([]string{"/model chooses another:"}, msg.names...))
-	}
-}
-
-// answering is the model of the messages to come.
-func (m *chat) answering() api.ModelRef {
-	if m.model != nil {
-		return *m.model
-	}
-	return m.answers
 }
 
 func (m *chat) askState(string) tea.Cmd {
@@ -233,7 +199,7 @@ func (m *chat) showState(msg stateMsg) {
 		row("always allowed", g.Tool)
 	}
 	row("model", s.Model.String())
-	row("usage", usageText(s.Usage))
+	row("usage", tokensText(s.Usage, 0))
 	row("last event", fmt.Sprint(s.LastEvent))
 	row("workspace", s.Workspace)
 	m.table(lines)
@@ -254,12 +220,23 @@ func waitText(reason api.WaitReason) string {
 	return strings.TrimPrefix(text, ", ")
 }
 
-func usageText(u api.Usage) string {
-	about := ""
+// tokensText says what was used, and what an answer that still comes adds to it by our estimate; "" is nothing.
+func tokensText(u api.Usage, coming int64) string {
+	about, mark := "", ""
 	if u.Estimated {
 		about = "about "
 	}
-	return fmt.Sprintf("%s%s in, %s%s out", about, count(u.InputTokens), about, count(u.OutputTokens))
+	if coming > 0 {
+		mark = "~"
+	}
+	out := mark + count(u.OutputTokens+coming)
+	switch {
+	case u.InputTokens > 0:
+		return about + count(u.InputTokens) + " tokens in, " + out + " out"
+	case u.OutputTokens+coming > 0:
+		return about + out + " tokens out"
+	}
+	return ""
 }
 
 // count is a number of tokens for people.

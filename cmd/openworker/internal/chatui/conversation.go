@@ -42,10 +42,16 @@ type Message struct {
 // Options are what a chat needs. Conversation is required; so is NewID; another nil function does without.
 type Options struct {
 	Conversation Conversation
-	// New gives the conversation that /new begins.
-	New func() Conversation
-	// Model answers, as far as is known before the first turn.
+	// New gives the conversation that /new begins, with the model that answers in it.
+	New func(model api.ModelRef) Conversation
+	// Model answers the next message; zero is the session's own.
 	Model api.ModelRef
+	// Opening is said first, an entry a line; what follows a line end in it is said dimly.
+	Opening []string
+	// Window is how many tokens a model's window holds, 0 where that is not known.
+	Window func(model api.ModelRef) int
+	// Providers are the names that can stand before a model's.
+	Providers []string
 	// Models lists what can be chosen, by names that ParseModel takes.
 	Models func(ctx context.Context) ([]string, error)
 	// ParseModel reads what follows /model.

@@ -29,8 +29,10 @@ type talk struct {
 	queue   []queued
 	cards   []*card
 	asked   map[string]bool // interactions that events told of
-	usage   api.Usage       // of the turns that have ended
-	answers api.ModelRef    // the model of the last turn
+	usage   api.Usage       // of the calls that have ended
+	counted uint64          // the last event whose usage it had from the start
+	filled  int64           // tokens of the model's window that the conversation takes
+	answers api.ModelRef    // the model of the messages to come, unless another was chosen
 	took    time.Duration   // the last turn
 	calls   []*call         // of the last answer with calls
 	thought string          // the last reasoning
@@ -63,7 +65,10 @@ func (m *chat) attached(msg attachedMsg) tea.Cmd {
 		m.leave(false)
 		return nil
 	}
-	m.answers, m.usage = msg.state.Model, api.Usage{}
+	if m.answers == (api.ModelRef{}) {
+		m.answers = msg.state.Model
+	}
+	m.usage, m.counted = msg.state.Usage, msg.state.LastEvent
 	m.replaying = true
 	var cmds []tea.Cmd
 	for _, e := range msg.events {
@@ -76,7 +81,6 @@ func (m *chat) attached(msg attachedMsg) tea.Cmd {
 	for _, i := range items {
 		m.put(i)
 	}
-	m.usage = msg.state.Usage
 	m.stand(msg.state)
 	if m.turn != nil && !m.turn.asking {
 		cmds = append(cmds, m.ask())
@@ -265,16 +269,13 @@ func (m *chat) stands(msg resultMsg) {
 	}
 }
 
-// fresh begins with another conversation; what the old one does goes on without this program's following.
-func (m *chat) fresh(conversation Conversation) {
+// begins begins with another conversation; what the old one does goes on without this program's following.
+func (m *chat) begins(conversation Conversation, answers api.ModelRef) {
 	if m.stop != nil {
 		m.stop()
 	}
 	generation := m.generation
-	m.talk = newTalk(conversation, m.answers)
+	m.talk = newTalk(conversation, answers)
 	m.generation = generation + 1
-	m.outbox, m.unwanted, m.refused, m.focus, m.tail = nil, false, Message{}, "", nil
-	if m.model != nil {
-		m.answers = *m.model
-	}
+	m.outbox, m.unwanted, m.refused, m.focus, m.tail, m.model = nil, false, Message{}, "", nil, nil
 }

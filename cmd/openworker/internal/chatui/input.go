@@ -1,7 +1,6 @@
 package chatui
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -79,10 +78,6 @@ func (in *input) insert(text string) {
 // paste inserts what the terminal pasted; the line end behind it is no part of it.
 func (in *input) paste(text string) { in.insert(strings.TrimRight(text, "\r\n")) }
 
-func pasteName(n int, text string) string {
-	return fmt.Sprintf("[paste %d: %d lines, %d bytes]", n+1, 1+strings.Count(text, "\n"), len(text))
-}
-
 // continued turns a backslash before the cursor into a line end and says whether there was one.
 func (in *input) continued() bool {
 	lines := strings.Split(in.area.Value(), "\n")
@@ -111,7 +106,9 @@ func (in *input) press(msg tea.KeyPressMsg) tea.Cmd {
 		}
 	}
 	var cmd tea.Cmd
+	before := in.area.Value()
 	in.area, cmd = in.area.Update(msg)
+	in.mend(before)
 	return cmd
 }
 

@@ -8,6 +8,14 @@ import (
 
 // press carries out a key.
 func (m *chat) press(msg tea.KeyPressMsg) tea.Cmd {
+	cmd := m.pressed(msg)
+	if msg.Text != "" {
+		m.typed = m.opt.Now()
+	}
+	return cmd
+}
+
+func (m *chat) pressed(msg tea.KeyPressMsg) tea.Cmd {
 	key := msg.String()
 	if key != "ctrl+c" {
 		m.unhint()
@@ -32,13 +40,13 @@ func (m *chat) press(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case "tab":
 		if c == nil && strings.HasPrefix(m.input.area.Value(), "/") {
-			m.complete()
+			return m.complete()
 		} else if c == nil || c.chosen == nil {
 			m.nextFocus()
 		}
 		return nil
 	case "ctrl+d":
-		if c == nil && m.input.empty() {
+		if m.input.empty() && (c == nil || c.chosen == nil || c.typed.empty()) {
 			m.leave(false)
 			return nil
 		}
@@ -48,10 +56,10 @@ func (m *chat) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	switch key {
 	case "esc":
-		if m.turn != nil && len(m.cards) == 0 {
-			return m.cancelTurn()
+		if m.turn == nil {
+			return nil
 		}
-		return nil
+		return m.cancelTurn()
 	case "enter":
 		if m.input.continued() {
 			return nil
@@ -72,7 +80,9 @@ func (m *chat) interrupt() tea.Cmd {
 		m.leave(m.turn != nil)
 		return nil
 	case m.turn != nil:
-		return m.cancelTurn()
+		cmd := tea.Batch(m.cancelTurn(), m.say("cancelling the turn; Ctrl-C again leaves", false))
+		m.passing = true
+		return cmd
 	case len(m.outbox) > 0:
 		m.unwanted = true
 		return m.say("the turn is cancelled once its message is stored; Ctrl-C again leaves", false)
@@ -91,7 +101,7 @@ func (m *chat) cancelTurn() tea.Cmd {
 		return nil
 	}
 	m.turn.cancelling = true
-	return tea.Batch(m.cancelling(), m.say("cancelling the turn; Ctrl-C again leaves", false))
+	return m.cancelling()
 }
 
 func (m *chat) cancelling() tea.Cmd {

@@ -2,6 +2,7 @@ package chatui
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,6 +15,9 @@ const (
 	frame = 66 * time.Millisecond
 	// leaveWithin is how soon after one Ctrl-C another leaves.
 	leaveWithin = 2 * time.Second
+	// settleWithin is how long a card that took the keys by itself has been there before they answer it, and
+	// typingWithin how soon after another a key belongs to a text that is being typed.
+	settleWithin, typingWithin = 400 * time.Millisecond, 100 * time.Millisecond
 	// recent is how many events are read of a session that is gone on with, and shownItems how many of what they
 	// tell is shown.
 	recent, shownItems = 500, 20
@@ -34,13 +38,18 @@ type chat struct {
 	input      input
 	focus      string // the interaction whose card has the keys; "" is the input
 	outbox     []Message
-	unwanted   bool    // the turn of what is on its way is to be cancelled
-	suspended  func()  // ends the watch over a suspension; nil without one
-	refused    Message // the last that was not accepted: the same again is the same submission
+	typed      time.Time // the last key that has a text
+	waking     bool      // a clock runs for the card that has the keys
+	unwanted   bool      // the turn of what is on its way is to be cancelled
+	suspended  func()    // ends the watch over a suspension; nil without one
+	refused    Message   // the last that was not accepted: the same again is the same submission
 	model      *api.ModelRef
+	listed     []string // the models that can be chosen, once they were asked for
+	opened     bool     // what is said first was said
 
 	hint        string // below the input, until a key
 	fault       bool   // the hint is an error
+	passing     bool   // the hint is about the turn, and goes with it
 	hints       int    // counts them, for the clock that takes one away
 	interrupted time.Time
 	unfolded    bool // reasoning is shown as it comes
@@ -125,6 +134,7 @@ type (
 		err   error
 	}
 	frameMsg   struct{}
+	wakeMsg    struct{}
 	unhintMsg  struct{ hint int }
 	logMsg     string
 	leaveMsg   struct{}
@@ -138,6 +148,10 @@ func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if !m.ticking && m.moving() {
 		m.ticking = true
 		cmds = append(cmds, tick())
+	}
+	if c := m.focused(); c != nil && !m.waking && m.fresh(c) {
+		m.waking = true
+		cmds = append(cmds, tea.Tick(settleWithin, func(time.Time) tea.Msg { return wakeMsg{} }))
 	}
 	m.compose()
 	if m.leaving && m.flushed() {
@@ -157,7 +171,9 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 			m.md = newMarkdown(m.width, m.opt.Colors)
 			m.render()
 		}
+		m.open()
 	case tea.KeyPressMsg:
+		m.open()
 		return m.press(msg)
 	case tea.PasteMsg:
 		m.unhint()
@@ -172,6 +188,8 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		m.leave(false)
 	case frameMsg:
 		return m.tock()
+	case wakeMsg:
+		m.waking = false
 	case printedMsg:
 		m.printed()
 	case unhintMsg:
@@ -189,9 +207,25 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 	case modelsMsg:
 		m.showModels(msg)
 	default:
+		m.open()
 		return m.heard(msg)
 	}
 	return nil
+}
+
+// open prints what is said first, once the terminal's width is known.
+func (m *chat) open() {
+	if m.opened {
+		return
+	}
+	m.opened = true
+	for _, said := range m.opt.Opening {
+		first, why, _ := strings.Cut(said, "\n")
+		m.noteIn(func(text string) string { return text }, first)
+		if why != "" {
+			m.note(why)
+		}
+	}
 }
 
 // heard carries out what the conversation told.
@@ -260,7 +294,7 @@ func (m *chat) leave(busy bool) {
 
 // say shows a line below the input until the next key, or for a while.
 func (m *chat) say(text string, fault bool) tea.Cmd {
-	m.hint, m.fault = text, fault
+	m.hint, m.fault, m.passing = text, fault, false
 	m.hints++
 	if fault {
 		return nil
@@ -269,4 +303,4 @@ func (m *chat) say(text string, fault bool) tea.Cmd {
 	return tea.Tick(leaveWithin, func(time.Time) tea.Msg { return unhintMsg{hint} })
 }
 
-func (m *chat) unhint() { m.hint, m.fault = "", false }
+func (m *chat) unhint() { m.hint, m.fault, m.passing = "", false, false }

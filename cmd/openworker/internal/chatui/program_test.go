@@ -34,12 +34,12 @@ func TestAMessageIsSentAndItsAnswerStreams(t *testing.T) {
 	}
 	f.tell("r1", api.EventTurnAccepted, api.TurnAccepted{Text: "hello there"})
 	f.tell("r1", api.EventModelCallStarted, api.ModelCallStarted{Call: 1, Attempt: 1, Epoch: 1, Model: api.ModelRef{Provider: "Test", Name: "tiny"}})
-	d.See(t, "session s1", "waiting for the model", "Test/tiny")
+	d.See(t, "session s1", "waiting for the model", "Test/model")
 	f.tell("r1", api.EventTextDelta, api.Delta{Call: 1, Attempt: 1, Epoch: 1, Text: "This is **bold**"})
 	d.See(t, "This is bold", "answering")
 	f.tell("r1", api.EventModelCallFinished, api.ModelCallFinished{Call: 1, Attempt: 1, Text: "This is **bold** text.", Stop: "end", Usage: api.Usage{InputTokens: 1200, OutputTokens: 30}})
 	f.tell("r1", api.EventTurnEnded, api.TurnEnded{Status: api.StatusCompleted, Usage: api.Usage{InputTokens: 1200, OutputTokens: 30}})
-	d.See(t, "This is bold text.", "1.2k in, 30 out")
+	d.See(t, "This is bold text.", "1.2k tokens in, 30 out")
 	d.Gone(t, "answering")
 	d.press(ctrlD)
 	if left := d.out(); left != (Left{Session: "s1"}) || d.err != nil {
@@ -94,6 +94,7 @@ func TestAnApprovalIsACard(t *testing.T) {
 		want api.Answer
 	}{
 		{"its letter", "y", api.Answer{Decision: api.AllowOnce, By: "ada"}},
+		{"its letter and enter", "a" + enter, api.Answer{Decision: api.AllowSession, By: "ada"}},
 		{"its place", down + enter, api.Answer{Decision: api.AllowSession, By: "ada"}},
 		{"a denial with its reason", "nit is late" + enter, api.Answer{Decision: api.Deny, Reason: "it is late", By: "ada"}},
 		{"a denial without one", "n" + enter, api.Answer{Decision: api.Deny, By: "ada"}},
@@ -107,7 +108,7 @@ func TestAnApprovalIsACard(t *testing.T) {
 			f.tell("r1", api.EventTurnAccepted, api.TurnAccepted{Text: "pay"})
 			f.tell("r1", api.EventInteractionRequired, api.InteractionRequired{ID: "i1", Kind: api.InteractionApproval,
 				Call: &api.InteractionCall{CallID: "c1", Name: "pay", Arguments: `{"to":"Bob","amount":{"value":3,"currency":"EUR"}}`}})
-			d.See(t, "May it call pay?", "to: Bob", `"currency": "EUR"`, "waiting for your answer")
+			d.See(t, "May it call pay?", "to: Bob", `"currency": "EUR"`, "waiting for your answer", "a letter, or enter")
 			d.press(tt.keys)
 			if diff := cmp.Diff(answered{"i1", tt.want}, get(t, f.answers), cmp.AllowUnexported(answered{})); diff != "" {
 				t.Error(diff)
@@ -186,7 +187,7 @@ func TestAnUnknownOutcomeIsSettled(t *testing.T) {
 			d := sit(t, f, 80, 24, nil)
 			f.tell("r1", api.EventTurnAccepted, api.TurnAccepted{Text: "pay"})
 			f.tell("r1", api.EventInteractionRequired, api.InteractionRequired{ID: "i1", Kind: api.InteractionUnknownOutcome, Call: &api.InteractionCall{Name: "pay", Arguments: "{}"}})
-			d.See(t, "whether it acted is not known")
+			d.See(t, "whether it acted is not known", "a letter, or enter")
 			d.press(tt.keys)
 			if tt.keys == "s" {
 				d.See(t, "What did it return?")
@@ -313,7 +314,7 @@ func TestCommands(t *testing.T) {
 		UnknownActions: []api.UnknownAction{{CallID: "c1", Tool: "pay", Attempt: 2}}}
 	second := newFake("")
 	d := sit(t, f, 80, 24, func(o *Options) {
-		o.New = func() Conversation { return second }
+		o.New = func(api.ModelRef) Conversation { return second }
 		o.Models = testModels
 		o.ParseModel = func(text string) (api.ModelRef, error) {
 			provider, name, ok := strings.Cut(text, "/")
@@ -328,7 +329,7 @@ func TestCommands(t *testing.T) {
 	d.press(enter)
 	d.See(t, "clerk", "waiting", "pay, call c1, attempt 2", "r9")
 	d.press("/model" + enter)
-	d.See(t, "Test/tiny answers", "Test/huge")
+	d.See(t, "Test/model answers", "Test/huge")
 	d.press("/model huge" + enter)
 	d.See(t, `no provider in "huge"`)
 	d.press("/model Test/huge" + enter)

@@ -7,6 +7,7 @@ import (
 
 	"charm.land/bubbles/v2/spinner"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/openworkerai/openworker/api"
 )
@@ -137,19 +138,22 @@ func (m *chat) status() string {
 	case m.stalled() && !t.cancelling:
 		keys := "ctrl-c cancels"
 		if m.focused() == nil {
-			keys = "tab answers · " + keys
+			keys = "tab answers · esc cancels"
 		}
 		return cut(m.ink.yellow("○ ")+"waiting for your answer"+m.ink.dim(" · "+keys), m.width)
 	}
 	parts := []string{passed(m.opt.Now().Sub(t.began))}
 	if keys := "esc cancels"; !t.cancelling {
-		if len(m.cards) > 0 {
+		if m.focused() != nil {
 			keys = "ctrl-c cancels"
+		}
+		if n := len(m.queue); n > 0 {
+			keys = fmt.Sprintf("%d queued; %s this turn, the next goes on", n, keys)
 		}
 		parts = append(parts, keys)
 	}
-	if n := t.usage.OutputTokens + int64(len(t.said.text)+len(t.mused.text))/4; n > 0 {
-		parts = append(parts, count(t.usage.InputTokens)+" in, "+count(n)+" out")
+	if text := tokensText(t.usage, int64(len(t.said.text)+len(t.mused.text)+3)/4); text != "" {
+		parts = append(parts, text)
 	}
 	return cut(m.spin()+" "+m.doing(t)+m.ink.dim(" · "+strings.Join(parts, " · ")), m.width)
 }
@@ -219,12 +223,31 @@ func (m *chat) footer() []string {
 	if model := m.answering(); model != (api.ModelRef{}) {
 		parts = append(parts, model.String())
 	}
-	if m.usage.OutputTokens > 0 {
-		parts = append(parts, usageText(m.usage))
+	if text := tokensText(m.usage, 0); text != "" {
+		parts = append(parts, text)
+	}
+	if text := m.fullness(); text != "" {
+		parts = append(parts, text)
 	}
 	if m.turn == nil && m.took > 0 {
 		parts = append(parts, "last turn "+short(m.took))
 	}
 	parts = append(parts, "/help")
-	return []string{m.ink.dim(cut(strings.Join(parts, " · "), m.width))}
+	line := strings.Join(parts, " · ")
+	for n := len(parts) - 1; n > 0 && ansi.StringWidth(line) > m.width; n-- {
+		line = strings.Join(parts[:n], " · ")
+	}
+	return []string{m.ink.dim(cut(line, m.width))}
+}
+
+// fullness is how much of the window of the model that answers next the conversation takes: a full one ends it.
+func (m *chat) fullness() string {
+	if m.opt.Window == nil || m.filled == 0 {
+		return ""
+	}
+	window := int64(m.opt.Window(m.answering()))
+	if window <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %% of the window", (m.filled*100+window-1)/window)
 }

@@ -37,11 +37,24 @@ const briefRunes = 120
 
 // Brief is a text on one line, printable, cut where it is long.
 func Brief(text string) string {
-	text = strings.Join(strings.Fields(Printable(text)), " ")
+	text = flat(text)
 	if runes := []rune(text); len(runes) > briefRunes {
 		return string(runes[:briefRunes]) + "…"
 	}
 	return text
+}
+
+// flat is a text on one line, printable.
+func flat(text string) string { return strings.Join(strings.Fields(Printable(text)), " ") }
+
+// middleCut leaves out the middle of a text that takes more than width columns: an error begins with where it happened
+// and ends with why.
+func middleCut(text string, width int) string {
+	all := ansi.StringWidth(text)
+	if all <= width {
+		return text
+	}
+	return ansi.Truncate(text, width/2, "") + "…" + ansi.TruncateLeft(text, all-(width-width/2-1), "")
 }
 
 // tabs are four columns here: the terminal's own depend on where a line begins.

@@ -109,7 +109,7 @@ func (m *chat) happened(t *turn, e api.Event) {
 	case api.EventModelCallStarted:
 		d := data[api.ModelCallStarted](e)
 		m.flushCalls(true)
-		if m.answers = d.Model; t.told() {
+		if t.told() {
 			m.void()
 		}
 		t.clear()
@@ -212,7 +212,7 @@ func (m *chat) begin(e api.Event, text string) {
 }
 
 func (m *chat) failed(t *turn, e api.Event, d api.ModelCallFailed) {
-	t.usage = t.usage.Add(d.Usage)
+	m.charge(t, e, d.Usage)
 	if d.Code != api.CodeCancelled {
 		if t.told() {
 			m.void()
@@ -225,7 +225,7 @@ func (m *chat) failed(t *turn, e api.Event, d api.ModelCallFailed) {
 			again = "it is asked again"
 		}
 		if again != "" { // else it is the turn's failure, which is told at its end
-			m.note(cut(fmt.Sprintf("attempt %d failed, %s: %s: %s", d.Attempt, again, d.Code, Brief(d.Message)), m.width-2))
+			m.note(middleCut(fmt.Sprintf("attempt %d failed, %s: %s: %s", d.Attempt, again, d.Code, flat(d.Message)), 2*(m.width-2)))
 		}
 	} else {
 		m.saidSoFar() // it stands: nothing takes its place
@@ -233,6 +233,14 @@ func (m *chat) failed(t *turn, e api.Event, d api.ModelCallFailed) {
 	t.retryAt, t.retryFor = d.RetryAt, d.Code
 	t.clear()
 	m.tail = nil
+}
+
+// charge counts what a call used, unless the session's own count had it when this program came.
+func (m *chat) charge(t *turn, e api.Event, u api.Usage) {
+	t.usage = t.usage.Add(u)
+	if e.Number > m.counted {
+		m.usage = m.usage.Add(u)
+	}
 }
 
 // saidSoFar prints the whole of an answer that ends here.
@@ -249,7 +257,8 @@ func (m *chat) saidSoFar() {
 
 // finished prints what is left of a whole answer, and shows the calls in it.
 func (m *chat) finished(t *turn, e api.Event, d api.ModelCallFinished) {
-	t.usage = t.usage.Add(d.Usage)
+	m.charge(t, e, d.Usage)
+	m.filled = d.Usage.InputTokens + d.Usage.OutputTokens
 	m.reasoned(t, e.Time)
 	printed := min(t.given, len(t.said.text)) - len(t.split.rest)
 	if printed > 0 && (t.begun.call != d.Call || t.begun.attempt != d.Attempt || !strings.HasPrefix(d.Text, string(t.said.text[:printed]))) {
@@ -311,6 +320,8 @@ func (m *chat) ended(e api.Event, d api.TurnEnded) {
 	if m.turn != nil {
 		m.took = e.Time.Sub(m.turn.began)
 	}
-	m.usage = m.usage.Add(d.Usage)
+	if m.passing {
+		m.unhint()
+	}
 	m.turn, m.tail = nil, nil
 }
