@@ -36,8 +36,8 @@ func exitCodesTopic() *cobra.Command {
   3    the turn reached its limit; its result is what there was by then
   4    the turn waits, for an answer or a credential; it goes on in "openworker chat --session SESSION"
   5    the turn was cancelled
-  130  left by a second Ctrl-C while a turn was under way; the turn's state is kept
   129  chat was ended by SIGHUP, as when its terminal is closed; the session's state is kept
+  130  left by a second Ctrl-C while a turn was under way; the turn's state is kept
   143  chat was ended by SIGTERM; the session's state is kept
 
 doctor ends with 1 if something is marked ✗, agents check if a file has a fault, and demo unless the invoice was sent once.
