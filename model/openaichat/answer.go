@@ -92,7 +92,11 @@ func (a *answer) add(m *message, emit func(model.Delta)) error {
 		a.text.WriteString(said)
 		emit(model.Delta{Text: said})
 	}
-	if !a.calls.add(m.ToolCalls) {
+	fragments := m.ToolCalls
+	if m.FunctionCall != nil && len(fragments) == 0 { // a server that fills both fills them alike
+		fragments = []fragment{{Index: wire.Number{Given: true}, Function: *m.FunctionCall}}
+	}
+	if !a.calls.add(fragments) {
 		return wire.ErrTooManyCalls
 	}
 	if a.received() > wire.MaxAnswerBytes {

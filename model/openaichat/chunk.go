@@ -41,16 +41,19 @@ type message struct {
 	ReasoningContent text       `json:"reasoning_content"`
 	Reasoning        text       `json:"reasoning"`
 	ToolCalls        []fragment `json:"tool_calls"`
+	FunctionCall     *function  `json:"function_call"` // the one call that an answer had before tool_calls
 }
 
 // fragment is a piece of a call, or a whole one.
 type fragment struct {
 	Index    wire.Number `json:"index"`
 	ID       text        `json:"id"`
-	Function struct {
-		Name      text `json:"name"`
-		Arguments text `json:"arguments"`
-	} `json:"function"`
+	Function function    `json:"function"`
+}
+
+type function struct {
+	Name      text `json:"name"`
+	Arguments text `json:"arguments"`
 }
 
 type wireUsage struct {

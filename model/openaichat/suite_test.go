@@ -46,6 +46,7 @@ func callCases() []modeltest.Case {
 	clock := func(id string) modeltest.Call { return modeltest.Call{ID: id, Name: "get_time", Arguments: brno} }
 	return []modeltest.Case{
 		want("C05 call IDs that repeat within an answer", weather("call_1"), clock("call_1")),
+		want("a call in the form before tool_calls", weather("")),
 		want("calls without IDs", weather(""), clock("")),
 		want("calls without an index", weather("call_a"), clock("call_b")),
 		want("calls without an index or IDs", weather(""), clock("")),
