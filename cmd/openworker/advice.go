@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/config"
@@ -67,6 +69,16 @@ func (m *Main) nextStep(err error) string {
 		return a.next
 	}
 	p, answers := m.answering()
+	if answers && wrongPath(err) {
+		ctx, cancel := context.WithTimeout(context.Background(), adviceTimeout)
+		defer cancel()
+		if address := m.chosen.config.Elsewhere(ctx, p); address != "" {
+			return wayElsewhere(p, address)
+		}
+	}
+	if answers && api.CodeOf(err) == api.CodeProviderUnreachable && unresolved(err) {
+		return wayToName(p)
+	}
 	if answers && strings.Contains(api.AsError(err).Message, "an HTML page came") {
 		return "check " + addressIn(p) + ", " + addressEnd(p)
 	}
@@ -93,6 +105,34 @@ func (m *Main) nextStep(err error) string {
 		return "use the version of openworker that wrote " + m.stateDir + ", or a newer one"
 	}
 	return ""
+}
+
+// adviceTimeout is how long a server may take to say that another address is the right one.
+const adviceTimeout = time.Second
+
+// wrongPath reports whether a server answers and has nothing at the address that is set.
+func wrongPath(err error) bool {
+	said := api.AsError(err)
+	return said.Code == api.CodeModelNotFound || strings.Contains(said.Message, "an HTML page came") || strings.Contains(said.Message, "404")
+}
+
+// wayElsewhere says how a provider gets the address at which its server answers.
+func wayElsewhere(p config.Provider, address string) string {
+	return "set " + addressIn(p) + " to " + address + ", which answers"
+}
+
+// unresolved reports whether a server's name could not be turned into an address. A turn's error is words alone.
+func unresolved(err error) bool {
+	if errors.As(err, new(*net.DNSError)) {
+		return true
+	}
+	message := err.Error()
+	return strings.Contains(message, "no such host") || strings.Contains(message, "dial tcp: lookup ")
+}
+
+// wayToName says what to do about a server's name that cannot be resolved.
+func wayToName(p config.Provider) string {
+	return "is this machine on the network, and does its name resolution work? A proxy is not used. Else check the name in " + addressIn(p)
 }
 
 // aboutServer says what to do about a failure that is the model's server's to tell.
@@ -173,7 +213,7 @@ func (m *Main) wayToProvider(name string) string {
 	case !ok:
 		return ""
 	case p.Name == openAI:
-		return "set OPENAI_BASE_URL or OPENAI_API_KEY"
+		return "set OPENAI_API_KEY or OPENAI_BASE_URL"
 	}
 	return wayToKey(p)
 }

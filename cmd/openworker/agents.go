@@ -34,6 +34,7 @@ An agent comes there with its first session and never changes.`,
 			}
 			defer closeAfter(h, &err)
 			out := bufio.NewWriter(m.Stdout)
+			list := table{head: []string{"name", "model", "tools", "digest"}, dim: 3}
 			err = eachAgent(ctx, h, func(def api.AgentDefinition) {
 				names := []string{}
 				for _, t := range def.Tools {
@@ -52,11 +53,12 @@ An agent comes there with its first session and never changes.`,
 				if len(names) == 0 {
 					names = []string{"no tools"}
 				}
-				fmt.Fprintf(out, "%-20s  %s  %s  %s\n", def.Name, printable(def.DefaultModel.String()), strings.Join(names, ", "), m.paint().dim(digest[:12]))
+				list.add(def.Name, def.DefaultModel.String(), strings.Join(names, ", "), digest[:12])
 			})
 			if err != nil {
 				return err
 			}
+			list.print(out, m.Terminal, m.paint())
 			return out.Flush()
 		}),
 	}
@@ -163,6 +165,10 @@ func isFile(agent string) bool {
 
 // settle decides on the model and the agent of a command that talks.
 func (m *Main) settle(ctx context.Context, s settings) (choice, openworker.AgentDefinition, error) {
+	if s.session != "" {
+		c, err := m.sessionChoice(ctx, s)
+		return c, openworker.AgentDefinition{}, err
+	}
 	if s.agent == "" {
 		c, err := m.choose(ctx, s.model)
 		if err != nil {
@@ -175,9 +181,9 @@ func (m *Main) settle(ctx context.Context, s settings) (choice, openworker.Agent
 	if err != nil {
 		return choice{}, openworker.AgentDefinition{}, err
 	}
-	want := asked{s.model, "--model"}
+	want := asked{name: s.model, by: "--model"}
 	if s.model == "" {
-		want = asked{def.DefaultModel.String(), "the agent " + def.Name}
+		want = asked{ref: def.DefaultModel, by: "the agent " + def.Name}
 	}
 	c, err := m.chooseAsked(ctx, want)
 	if err != nil {
@@ -185,6 +191,29 @@ func (m *Main) settle(ctx context.Context, s settings) (choice, openworker.Agent
 	}
 	bound, err := withTools(def)
 	return c, bound, err
+}
+
+// sessionChoice is the model for a session: its own, unless --model or OPENWORKER_MODEL names another.
+func (m *Main) sessionChoice(ctx context.Context, s settings) (c choice, err error) {
+	if c, err = m.choices(ctx); err != nil {
+		return c, err
+	}
+	if s.model != "" || c.config.ModelFrom == "OPENWORKER_MODEL" {
+		return m.choose(ctx, s.model)
+	}
+	h, err := m.openToRead(ctx)
+	if err != nil {
+		return c, err
+	}
+	defer closeAfter(h, &err)
+	ref, state, err := findSession(ctx, h, s.session)
+	if err != nil {
+		return c, err
+	}
+	if m.chosen, err = c.settleOnSession(ref.Session, state.Model); api.CodeOf(err) == api.CodeRegistrationMissing {
+		err = advised{err, m.wayToConfigure() + " and run " + m.again(ref.Session) + " again"}
+	}
+	return m.chosen, err
 }
 
 func (m *Main) namedAgent(ctx context.Context, agent string) (api.AgentDefinition, error) {

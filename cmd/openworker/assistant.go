@@ -15,6 +15,9 @@ import (
 
 const defaultSystem = "You are a helpful assistant in a terminal. Answer briefly, in plain text."
 
+// ownAgent is how the names of the command line's own agents begin.
+const ownAgent = "chat-"
+
 // definition is the agent of chat and run. Its name is made of everything else in it, so that other settings
 // are another agent and never a conflict (AG3).
 func (s settings) definition(model openworker.ModelRef) (openworker.AgentDefinition, error) {
@@ -38,7 +41,7 @@ func (s settings) definition(model openworker.ModelRef) (openworker.AgentDefinit
 		return def, err
 	}
 	digest := sha256.Sum256(data)
-	def.Name = "chat-" + hex.EncodeToString(digest[:4])
+	def.Name = ownAgent + hex.EncodeToString(digest[:4])
 	return def, nil
 }
 

@@ -18,9 +18,9 @@ import (
 
 const (
 	openAI          = "OpenAI"
-	guessedModel    = "gpt-5-mini" // at a server that lists none
 	offlineProvider = "Scripted"
 	offlineModel    = "demo"
+	theOfflineModel = "the offline model"
 	askTimeout      = 5 * time.Second
 	listTimeout     = 3 * time.Second
 )
@@ -30,24 +30,42 @@ type choice struct {
 	providers   []openworker.Provider // all that a session may use here
 	credentials openworker.Credentials
 	model       openworker.ModelRef
-	server      bool   // a model server, not the offline model
-	line        string // which was taken, and why
+	server      bool // a model server, not the offline model
+	// who answers, and the reason why.
+	who, reason string
 
 	config *config.Config
 	remote bool              // servers of this machine are not looked for
 	usable []config.Provider // those that can be called, in the order in which they are taken
 }
 
-// asked is a model that was asked for: its name, with or without its provider, and by what.
-type asked struct{ name, by string }
+// asked is a model that was asked for: by what, and exactly or as a name that is still to be read.
+type asked struct {
+	name, by string
+	ref      openworker.ModelRef
+}
 
 // choose takes the model that the flag names, else OPENWORKER_MODEL or the configuration file, else the first provider
 // that has a key or needs none, else a server of this machine, else the offline model.
 func (m *Main) choose(ctx context.Context, name string) (choice, error) {
-	return m.chooseAsked(ctx, asked{name, "--model"})
+	return m.chooseAsked(ctx, asked{name: name, by: "--model"})
 }
 
 func (m *Main) chooseAsked(ctx context.Context, want asked) (choice, error) {
+	c, err := m.choices(ctx)
+	if err != nil {
+		return choice{}, err
+	}
+	c, err = c.settleOn(ctx, want)
+	if err != nil {
+		return choice{}, err
+	}
+	m.chosen = c
+	return c, nil
+}
+
+// choices are all models that there are, none of them chosen yet.
+func (m *Main) choices(ctx context.Context) (choice, error) {
 	cfg, err := m.configuration()
 	if err != nil {
 		return choice{}, err
@@ -74,90 +92,126 @@ func (m *Main) chooseAsked(ctx context.Context, want asked) (choice, error) {
 			c.usable = append(c.usable, p)
 		}
 	}
-	if want.name == "" {
-		want = asked{cfg.Model, cfg.ModelFrom}
+	m.chosen = c // advice about what goes wrong from here on knows what is configured
+	return c, nil
+}
+
+// line says which model was taken, and why.
+func (c choice) line() string {
+	if c.reason == "" {
+		return c.who
 	}
-	c, err = m.settleOn(ctx, c, want)
-	if err == nil {
-		m.chosen = c
-	}
-	return c, err
+	return c.who + " answers, since " + c.reason
 }
 
 // settleOn decides on the model and says why.
-func (m *Main) settleOn(ctx context.Context, c choice, want asked) (choice, error) {
-	if _, _, ok := c.split(want.name); len(c.usable) == 0 && !ok {
-		return m.settleWithoutKey(ctx, c, want)
-	}
-	if want.name != "" {
-		ref, err := c.parseModel(want.name)
+func (c choice) settleOn(ctx context.Context, want asked) (choice, error) {
+	var err error
+	switch {
+	case want.ref != (openworker.ModelRef{}):
+		err = c.callable(want.ref, want.by)
+	case want.name != "":
+		want.ref, err = c.read(ctx, want.name, false)
+	case c.config.Model != "":
+		want.by = c.config.ModelFrom
+		want.ref, err = c.read(ctx, c.config.Model, true)
+	case len(c.usable) == 0:
+		return c.settleWithoutKey(ctx), nil
+	default:
+		p := c.usable[0]
+		name, why, err := c.usual(ctx, p)
 		if err != nil {
-			return choice{}, err
+			name = p.Guess()
+			why = fmt.Sprintf("%v: guessing %s; name one with --model", err, name)
 		}
-		c.model = ref
-		p, ok := c.config.Provider(ref.Provider)
-		if !ok {
-			c.line = fmt.Sprintf("the offline model answers, since %s names it", want.by)
-			return c, nil
-		}
-		c.server = true
-		c.line = fmt.Sprintf("%s at %s answers, since %s, and %s names it", ref.Name, p.BaseURL, c.why(ctx, p), want.by)
+		c.model, c.server = openworker.ModelRef{Provider: p.Name, Name: name}, true
+		c.who, c.reason = name+" at "+p.BaseURL, c.why(ctx, p)+", "+why
 		return c, nil
 	}
-	p := c.usable[0]
-	name, why := p.Standard, c.why(ctx, p)
-	switch {
-	case name != "":
-		why += ", and OPENWORKER_MODEL is not"
-	case len(p.Models) > 0:
-		name, why = p.Models[0], why+", and its models begin with this one"
-	default:
-		key, _, _ := c.config.Key(ctx, p) // asked for without an error before
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
-		defer cancel()
-		listed, err := p.List(ctx, key)
-		if name = config.First(listed); name != "" {
-			why += ", and it lists this model first"
-			break
-		}
-		reason := "is empty"
-		if err != nil {
-			reason = fmt.Sprintf("cannot be read (%v)", err)
-		}
-		name, why = guessedModel, fmt.Sprintf("%s, but its list of models %s: guessing %s; name one with --model", why, reason, guessedModel)
+	if err != nil {
+		return choice{}, err
 	}
-	c.model, c.server = openworker.ModelRef{Provider: p.Name, Name: name}, true
-	c.line = fmt.Sprintf("%s at %s answers, since %s", name, p.BaseURL, why)
+	c.model = want.ref
+	p, ok := c.config.Provider(want.ref.Provider)
+	if c.server = ok; !ok {
+		c.who, c.reason = theOfflineModel, want.by+" names it"
+		return c, nil
+	}
+	c.who, c.reason = want.ref.Name+" at "+p.BaseURL, c.why(ctx, p)+", and "+want.by+" names it"
 	return c, nil
 }
 
-// settleWithoutKey looks for a server of this machine, where nothing else can answer.
-func (m *Main) settleWithoutKey(ctx context.Context, c choice, want asked) (choice, error) {
-	var found []config.Found
-	if !c.remote {
-		found = c.config.Look(ctx)
-	}
-	for _, f := range found {
-		c.usable = append(c.usable, f.Provider)
-	}
-	for _, f := range found {
-		name, why := config.First(f.Models), "it lists this model first"
-		if want.name != "" {
-			name, why = want.name, want.by+" names it"
-		}
-		if name == "" {
-			continue
-		}
-		c.model, c.server = openworker.ModelRef{Provider: f.Provider.Name, Name: name}, true
-		c.line = fmt.Sprintf("%s at %s answers, since no provider has a key and %s runs there, and %s", name, f.Provider.BaseURL, f.Provider.Name, why)
+// settleOnSession takes the model that a session has. No other one ever answers unasked: a conversation that was meant
+// for one provider is not sent to another.
+func (c choice) settleOnSession(session string, ref openworker.ModelRef) (choice, error) {
+	p, known := c.config.Provider(ref.Provider)
+	switch {
+	case c.has(ref.Provider):
+		c.model, c.server, c.who = ref, known, ref.String()+" answers, as in this session before"
 		return c, nil
+	case known:
+		next := wayToKey(p) + ", or name another model with --model"
+		if p.Name == openAI { // whose address may have been another one
+			next += ", or set OPENAI_BASE_URL where it was at a server without a key"
+		}
+		return c, advised{api.Errorf(api.CodeCredentialsMissing, "session %s talks to %s, and there is no key for %s", session, ref, p.Name), next}
 	}
-	if want.name == "" {
-		want.name = offlineModel
+	return c, api.Errorf(api.CodeRegistrationMissing, "session %s talks to %s, whose provider is not here", session, ref)
+}
+
+// usual is the model of a provider that is taken where none is named, and why. The error says why there is none: the
+// list of the server's models has none to take, or cannot be read.
+func (c choice) usual(ctx context.Context, p config.Provider) (name, why string, err error) {
+	switch {
+	case p.Standard != "":
+		return p.Standard, "and OPENWORKER_MODEL is not", nil
+	case len(p.Models) > 0:
+		return p.Models[0], "and its models begin with this one", nil
 	}
-	c.model = openworker.ModelRef{Provider: c.providers[0].Name(), Name: want.name}
-	c.line = "the offline model answers, since no provider has a key and no local server was found; openworker doctor says more"
-	return c, nil
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	listed, err := c.config.List(ctx, p)
+	switch name := config.First(listed); {
+	case err != nil:
+		return "", "", fmt.Errorf("but its list of models cannot be read (%w)", err)
+	case name == "":
+		return "", "", errors.New("but its list of models is empty")
+	default:
+		return name, "and it lists this model first", nil
+	}
+}
+
+// settleWithoutKey looks for a server of this machine, where nothing else can answer.
+func (c choice) settleWithoutKey(ctx context.Context) choice {
+	for _, f := range c.local(ctx) {
+		c.usable = append(c.usable, f.Provider)
+		if name := config.First(f.Models); name != "" && !c.server {
+			c.model, c.server = openworker.ModelRef{Provider: f.Provider.Name, Name: name}, true
+			c.who = name + " at " + f.Provider.BaseURL
+			c.reason = "no provider has a key and " + f.Provider.Name + " runs there, and it lists this model first"
+		}
+	}
+	if !c.server {
+		c.model = openworker.ModelRef{Provider: c.providers[0].Name(), Name: offlineModel}
+		c.who, c.reason = theOfflineModel, "no provider has a key and "+c.noLocal()+"; openworker doctor says more"
+	}
+	return c
+}
+
+// local are the servers of this machine that are there, unless they are not to be looked for.
+func (c choice) local(ctx context.Context) []config.Found {
+	if c.remote {
+		return nil
+	}
+	return c.config.Look(ctx)
+}
+
+// noLocal says why no server of this machine answers.
+func (c choice) noLocal() string {
+	if c.remote {
+		return "local servers were not looked for (OPENWORKER_NO_DISCOVERY is set)"
+	}
+	return "no local server was found"
 }
 
 // why says why a provider is there at all.
@@ -175,78 +229,6 @@ func (c choice) why(ctx context.Context, p config.Provider) string {
 		return p.From["provider"] + " configures it"
 	}
 	return "it needs no key"
-}
-
-// split takes "Provider/name" apart. A name with slashes that is configured as a whole is that model's. ok is false
-// where what stands before the first slash is no provider's name.
-func (c choice) split(text string) (provider, name string, ok bool) {
-	for _, p := range c.config.Providers {
-		if slices.Contains(p.Models, text) && c.has(p.Name) {
-			return p.Name, text, true
-		}
-	}
-	before, after, found := strings.Cut(text, "/")
-	if !found || after == "" {
-		return "", text, false
-	}
-	if p, known := c.config.Provider(before); known {
-		return p.Name, after, true
-	}
-	if offline := c.providers[0].Name(); strings.EqualFold(before, offline) {
-		return offline, after, true
-	}
-	return "", text, false
-}
-
-// parseModel reads a model as it is typed: "Provider/name", the provider in any case, or a name alone. That is the
-// current provider's, or the first one's; unless that one is known not to have it, as far as anything is known, and
-// another is known to have it.
-//
-// Errors: invalid_request, and credentials_missing for a provider without its key.
-func (c choice) parseModel(text string) (openworker.ModelRef, error) {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return openworker.ModelRef{}, api.Errorf(api.CodeInvalidRequest, "the model's name is empty; give name or Provider/name")
-	}
-	if provider, name, ok := c.split(text); ok {
-		ref := openworker.ModelRef{Provider: provider, Name: name}
-		if !c.has(provider) {
-			p, _ := c.config.Provider(provider)
-			return ref, advised{api.Errorf(api.CodeCredentialsMissing, "%s needs a key, and there is none", p.Name), wayToKey(p)}
-		}
-		return ref, nil
-	}
-	var order []openworker.Provider
-	for _, p := range c.providers {
-		switch i := slices.IndexFunc(c.usable, func(u config.Provider) bool { return u.Name == p.Name() }); {
-		case p.Name() == c.model.Provider:
-			order = slices.Insert(order, 0, p)
-		case i >= 0:
-			order = append(order, p)
-		}
-	}
-	if len(order) == 0 {
-		return openworker.ModelRef{Provider: c.providers[0].Name(), Name: text}, nil
-	}
-	first := order[0]
-	if p, ok := c.config.Provider(first.Name()); ok && p.Standard != "" { // a maker's own server: what it has is known
-		for _, other := range order {
-			if _, known := other.Facts(text); known {
-				first = other
-				break
-			}
-		}
-	}
-	return openworker.ModelRef{Provider: first.Name(), Name: text}, nil
-}
-
-// parseModel is [choice.parseModel] for whoever then talks to the model: advice about errors is about it from then on.
-func (m *Main) parseModel(text string) (openworker.ModelRef, error) {
-	ref, err := m.chosen.parseModel(text)
-	if err == nil {
-		m.chosen.model = ref
-	}
-	return ref, err
 }
 
 // has reports whether this program can call a provider.
@@ -269,8 +251,7 @@ func (c choice) models(ctx context.Context) []openworker.ModelRef {
 	var wait sync.WaitGroup
 	for i, p := range callable {
 		wait.Go(func() {
-			key, _, _ := c.config.Key(ctx, p) // without one the server's answer says enough
-			listed, err := p.List(ctx, key)
+			listed, err := c.config.List(ctx, p)
 			if err != nil {
 				listed = p.Models
 			}
@@ -300,7 +281,7 @@ func (m *Main) pace() time.Duration {
 
 // configuration reads what is configured.
 func (m *Main) configuration() (*config.Config, error) {
-	cfg, err := config.Load(config.Surroundings{Lookup: m.Lookup, Dir: m.ConfigDir, Local: m.Local, Patience: m.Patience})
+	cfg, err := config.Load(config.Surroundings{Lookup: m.Lookup, Dir: m.ConfigDir, Local: m.Local, Patience: m.Patience, Transport: m.Transport})
 	var unreadable *config.FileError
 	switch {
 	case errors.As(err, new(*document.Faults)):

@@ -24,19 +24,19 @@ func (m *Main) completeOne(list words) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return beginning(typed, list(cmd.Context())), cobra.ShellCompDirectiveNoFileComp
+		return continuing(typed, list(cmd.Context())), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// beginning are the words that go on with what is typed.
-func beginning(typed string, all []string) []string {
+// continuing are the words that go on with what is typed.
+func continuing(typed string, all []string) []string {
 	return slices.DeleteFunc(all, func(word string) bool { return !strings.HasPrefix(word, typed) })
 }
 
 // completeEach completes any number of arguments.
 func (m *Main) completeEach(list words) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return beginning(typed, list(cmd.Context())), cobra.ShellCompDirectiveNoFileComp
+		return continuing(typed, list(cmd.Context())), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -62,7 +62,7 @@ func (m *Main) sessionIDs(ctx context.Context) (ids []string) {
 		for _, info := range page.Sessions {
 			first, err := firstMessage(ctx, h, info)
 			if err == nil && first != "" {
-				ids = append(ids, fmt.Sprintf("%s\t%s, %s", info.Reference.Session, info.Activity, first))
+				ids = append(ids, fmt.Sprintf("%s\t%s, %s", info.Reference.Session, info.Activity, "“"+first+"”"))
 			}
 		}
 	})
@@ -115,10 +115,10 @@ func (m *Main) completeFlags(cmd *cobra.Command) {
 			if !strings.Contains(typed, "/") {
 				directive |= cobra.ShellCompDirectiveNoSpace
 			}
-			return beginning(typed, m.modelNames(cmd.Context())), directive
+			return continuing(typed, m.modelNames(cmd.Context())), directive
 		},
 		"agent": func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return beginning(typed, m.agentNames(cmd.Context())), cobra.ShellCompDirectiveDefault // files as well
+			return continuing(typed, m.agentNames(cmd.Context())), cobra.ShellCompDirectiveDefault // files as well
 		},
 		"approve": cobra.FixedCompletions([]string{"never", "ask"}, cobra.ShellCompDirectiveNoFileComp),
 	} {

@@ -182,9 +182,14 @@ func (m *Main) examineProviders(ctx context.Context, model string, tell func(fin
 		tell(finding{"model", findingFailed, api.AsError(err).Message, next})
 		return
 	}
-	if !c.server && c.config.Model == "" && model == "" {
-		tell(finding{"providers", findingFailed, "no provider has a key, and no local server was found, so only the offline model answers",
-			"set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, store a key with openworker config set-key PROVIDER, or start Ollama or llama.cpp"})
+	if !c.server && c.config.Model == "" && model == "" { // which may be as it is wanted
+		f := finding{"providers", findingWarning, "no provider has a key, and " + c.noLocal() + ", so only the offline model answers", wayToAnyKey}
+		for _, p := range c.config.Providers {
+			if p.From["provider"] != "" && f.Status != findingFailed {
+				f.Status, f.Message, f.Next = findingFailed, p.Name+" is configured at "+p.From["provider"]+" and has no key, so only the offline model answers", wayToKey(p)
+			}
+		}
+		tell(f)
 		return
 	}
 	examined := c.usable
@@ -221,13 +226,15 @@ func (m *Main) examineServer(ctx context.Context, p config.Provider) (f finding,
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	listed, err := p.List(ctx, key)
+	listed, err := m.chosen.config.List(ctx, p)
 	var failed *config.ListError
 	switch {
 	case err == nil:
 		f.Message = fmt.Sprintf("the server at %s answers %s and lists %d models", p.BaseURL, with, len(listed))
 	case !errors.As(err, &failed):
 		f.Status, f.Message = findingFailed, err.Error()
+	case failed.Status == 0 && unresolved(err):
+		f.Status, f.Message, f.Next = findingFailed, fmt.Sprintf("the name of the server at %s cannot be resolved: %v", p.BaseURL, err), wayToName(p)
 	case failed.Status == 0:
 		f.Status, f.Message, f.Next = findingFailed, fmt.Sprintf("the server at %s cannot be reached: %v", p.BaseURL, err), m.aboutServer(api.CodeProviderUnreachable, p)
 	case failed.Status == 401:
@@ -235,6 +242,10 @@ func (m *Main) examineServer(ctx context.Context, p config.Provider) (f finding,
 	case failed.Status >= 500 || failed.Status == 429:
 		f.Status, f.Message, f.Next = findingWarning, fmt.Sprintf("the server at %s is there and fails now: %v", p.BaseURL, err), "try again later"
 	default:
+		if address := m.chosen.config.Elsewhere(ctx, p); address != "" {
+			f.Status, f.Message, f.Next = findingFailed, fmt.Sprintf("nothing is at %s (%v), and %s answers", p.BaseURL, err, address), wayElsewhere(p, address)
+			break
+		}
 		f.Status = findingWarning
 		f.Message = fmt.Sprintf("the server at %s is there, and its list of models cannot be read (%v), so neither key nor model is known to be good", p.BaseURL, err)
 		f.Next = "if a message fails, check " + addressIn(p) + ", " + addressEnd(p)
@@ -244,16 +255,20 @@ func (m *Main) examineServer(ctx context.Context, p config.Provider) (f finding,
 
 // examineModel looks for the chosen model in its server's list, which is missing where the server has failed.
 func examineModel(c choice, lists map[string][]string) finding {
-	f := finding{Check: "model", Status: findingOK, Message: c.line}
+	chosen := c.who + " is chosen, since " + c.reason
+	f := finding{Check: "model", Status: findingOK, Message: chosen}
 	listed, answered := lists[c.model.Provider]
 	switch {
 	case !c.server:
-	case !answered, len(listed) == 0:
+	case !answered:
+		f.Status = findingWarning
+		f.Message += "; its server failed, so whether it is there is not known"
+	case len(listed) == 0:
 		f.Status = findingWarning
 		f.Message += "; whether it is there its server could not say"
-	case !slices.Contains(listed, c.model.Name):
+	case !(offer{listed: listed}).lists(c.model.Name):
 		f.Status = findingFailed
-		f.Message = fmt.Sprintf("%s has no model %s (%s)", c.model.Provider, c.model.Name, c.line)
+		f.Message = fmt.Sprintf("%s has no model %s (%s)", c.model.Provider, c.model.Name, chosen)
 		f.Next = "name one with --model or OPENWORKER_MODEL: " + strings.Join(likely(c.model.Name, listed), ", ")
 	}
 	return f

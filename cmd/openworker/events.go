@@ -55,7 +55,7 @@ func (m *Main) events(ctx context.Context, id string, after uint64, follow bool)
 	}
 	out := bufio.NewWriter(m.Stdout)
 	for {
-		page, err := h.Service().Events(ctx, api.EventQuery{Session: id, After: after, Limit: api.MaxPage})
+		page, err := h.Service().Events(ctx, api.EventQuery{Session: ref.Session, After: after, Limit: api.MaxPage})
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func (m *Main) talk(ctx context.Context, s settings) (*talk, error) {
 // join finds the session that the settings name, if they do. A new one is made with its first message.
 func (t *talk) join(ctx context.Context) error {
 	if t.settings.session == "" {
-		t.m.note("%s", t.choice.line)
+		t.m.note("%s", t.choice.line())
 		return nil
 	}
 	if err := t.harness.Bind(tools(time.Now)...); err != nil {
@@ -45,10 +45,8 @@ func (t *talk) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The session keeps its model unless another was asked for, or this program has a server and not the session's.
 	model := state.Model
-	asked := t.settings.model != "" || t.choice.config.ModelFrom == "OPENWORKER_MODEL"
-	if t.choice.model != model && (asked && (t.choice.server || t.has(model.Provider)) || t.choice.server && t.other(model.Provider)) {
+	if t.choice.model != model { // another one was asked for
 		model = t.choice.model
 		t.options.Model = &model
 	}
@@ -66,22 +64,12 @@ func (t *talk) join(ctx context.Context) error {
 	if t.session, err = agent.ResumeSession(ctx, ref); err != nil {
 		return err
 	}
-	if model == t.choice.model {
-		t.m.note("%s", t.choice.line)
-	} else {
-		t.m.note("%s answers, as in this session before", model)
-	}
+	t.m.note("%s", t.choice.line())
 	t.m.note("session %s: %s, %d events, %s so far", ref.Session, state.Activity, state.LastEvent, tokens(state.Usage))
 	return nil
 }
 
 func (t *talk) has(provider string) bool { return t.choice.has(provider) }
-
-// other reports whether a server takes over what a session had with a provider: with one that is not here, and with
-// the offline model, which is only there to answer where nothing else can.
-func (t *talk) other(provider string) bool {
-	return !t.has(provider) || strings.EqualFold(provider, offlineProvider)
-}
 
 // able refuses a session that this program cannot go on with, before a message is taken that would wait for ever.
 func (t *talk) able(ctx context.Context, ref openworker.SessionReference, state openworker.SessionState, model openworker.ModelRef) error {
@@ -168,16 +156,4 @@ func tokens(u openworker.Usage) string {
 		about = "about "
 	}
 	return fmt.Sprintf("%s%d tokens in, %s%d out", about, u.InputTokens, about, u.OutputTokens)
-}
-
-// findSession finds a session by its ID alone.
-func findSession(ctx context.Context, h *openworker.Harness, id string) (openworker.SessionReference, openworker.SessionState, error) {
-	ref := openworker.SessionReference{Session: id}
-	capabilities, err := h.Service().Capabilities(ctx)
-	if err != nil {
-		return ref, openworker.SessionState{}, err
-	}
-	state, err := h.Service().State(ctx, id)
-	ref.Store, ref.Agent = capabilities.Store, state.Agent
-	return ref, state, err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -41,6 +42,8 @@ type Main struct {
 	Local map[string]string
 	// Patience is how long such a server may take to answer; 0 is 300 ms.
 	Patience time.Duration
+	// Transport carries what servers are asked for their lists of models; nil is one of its own.
+	Transport http.RoundTripper
 	// Secret reads a line from the terminal without showing it. nil where standard input is none.
 	Secret func() (read func() (string, error), restore func(), err error)
 

@@ -29,7 +29,7 @@ func TestASessionWhoseServerIsNotSetIsRefusedBeforeItTakesAMessage(t *testing.T)
 	delete(p.env, "OPENAI_BASE_URL")
 	for _, args := range [][]string{{"run", "--session", session, "again"}, {"chat", "--session", session}} {
 		got := p.run("again\n", args...)
-		if got.code != exitFailure || !strings.Contains(got.err, "session "+session+" talks to OpenAI/m\n  set OPENAI_BASE_URL or OPENAI_API_KEY and run openworker chat --session "+session+" again") ||
+		if got.code != exitFailure || !strings.Contains(got.err, "session "+session+" talks to OpenAI/m, and there is no key for OpenAI\n  set OPENAI_API_KEY, or store a key with openworker config set-key OpenAI, or name another model with --model, or set OPENAI_BASE_URL") ||
 			strings.Contains(got.err, "offline") {
 			t.Errorf("%v: %+v", args, got)
 		}
@@ -278,7 +278,7 @@ func TestRetriesAndSilenceAreToldToWhoeverWaits(t *testing.T) {
 func TestErrorsSpeakOfTheCommandLine(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.env["OPENAI_BASE_URL"], p.env["OPENWORKER_MODEL"] = serve(t, "", http.NotFound), guessedModel // whose maximum is known
+	p.env["OPENAI_BASE_URL"], p.env["OPENWORKER_MODEL"] = serve(t, "", http.NotFound), "gpt-5-mini" // whose maximum is known
 	got := p.run("", "run", "--max-output-tokens", "2000000000", "hello")
 	if got.code != exitFailure || !strings.Contains(got.err, "--max-output-tokens is 2000000000") || strings.Contains(got.err, "limits.") {
 		t.Errorf("%+v", got)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/config"
 	modeltestserver "github.com/openworkerai/openworker/model/modeltest/server"
 )
@@ -55,6 +54,7 @@ func TestWhichProviderAnswersAndWhy(t *testing.T) {
 	t.Parallel()
 	local := serve(t, `{"data":[{"id":"nomic-embed-text"},{"id":"qwen"}]}`, http.NotFound)
 	address := strings.TrimSuffix(strings.TrimPrefix(local, "http://"), "/v1")
+	slashes := serve(t, `{"data":[{"id":"org/qwen"}]}`, http.NotFound)
 	keys := func(names ...string) map[string]string {
 		env := map[string]string{}
 		for _, name := range names {
@@ -78,7 +78,17 @@ func TestWhichProviderAnswersAndWhy(t *testing.T) {
 		{"several keys", "", "", keys("GEMINI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"), false, "OpenAI/gpt-5-mini", "since OPENAI_API_KEY is set"},
 		{"a model that only the second is known to have", "", "claude-opus-5", keys("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), false, "Anthropic/claude-opus-5", "since ANTHROPIC_API_KEY is set, and --model names it"},
 		{"a model that nobody is known to have", "", "brand-new", keys("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), false, "OpenAI/brand-new", "--model names it"},
-		{"a compatible server may have any model", "", "claude-opus-5", with(keys("ANTHROPIC_API_KEY"), "OPENAI_BASE_URL", local), false, "OpenAI/claude-opus-5", "since OPENAI_BASE_URL is set"},
+		{"a model that a compatible server does not list and another is known to have", "", "claude-opus-5", with(keys("ANTHROPIC_API_KEY"), "OPENAI_BASE_URL", local), false, "Anthropic/claude-opus-5", "since ANTHROPIC_API_KEY is set"},
+		{"a compatible server that lists no models may have any", "", "claude-opus-5", with(keys("ANTHROPIC_API_KEY"), "OPENAI_BASE_URL", "http://127.0.0.1:1/v1"), false, "OpenAI/claude-opus-5", "since OPENAI_BASE_URL is set"},
+		{"a model that only a server without a key lists", "", "qwen", keys("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), true, "Ollama/qwen", "since it needs no key, and --model names it"},
+		{"a provider alone", "", "anthropic", keys("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), false, "Anthropic/claude-sonnet-5", "--model names it"},
+		{"a local server alone", "", "ollama", keys("OPENAI_API_KEY"), true, "Ollama/qwen", "--model names it"},
+		{"a configured provider alone", custom, "LOCAL", keys("OPENAI_API_KEY"), false, "Local/openai/gpt-oss-20b", "--model names it"},
+		{"the offline model's provider alone", "", "scripted", keys("OPENAI_API_KEY"), false, "Scripted/demo", "--model names it"},
+		{"a name with a slash that a server lists", "", "org/qwen", with(keys("ANTHROPIC_API_KEY"), "OPENAI_BASE_URL", slashes), false, "OpenAI/org/qwen", "since OPENAI_BASE_URL is set"},
+		{"a name with a slash where no list can be read", "", "org/qwen", map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, false, "OpenAI/org/qwen", "since OPENAI_BASE_URL is set"},
+		{"a server of Anthropic's protocol without a list", "providers: {Gate: {protocol: anthropic, baseURL: http://127.0.0.1:1, keyOptional: true}}", "", nil, false, "Gate/claude-sonnet-5", "guessing claude-sonnet-5"},
+		{"a server of Google's protocol without a list", "providers: {Gate: {protocol: google, baseURL: http://127.0.0.1:1, keyOptional: true}}", "", nil, false, "Gate/gemini-3.7-flash", "guessing gemini-3.7-flash"},
 		{"a provider in other letters", "", "ANTHROPIC/claude-opus-5", keys("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), false, "Anthropic/claude-opus-5", "--model names it"},
 		{"a name with a slash at a server of one's own", custom, "openai/gpt-oss-20b", nil, false, "Local/openai/gpt-oss-20b", "--model names it"},
 		{"a model with a slash at its provider", custom, "local/openai/gpt-oss-20b", nil, false, "Local/openai/gpt-oss-20b", "config.yaml:2:3 configures it, and --model names it"},
@@ -86,10 +96,10 @@ func TestWhichProviderAnswersAndWhy(t *testing.T) {
 		{"a configured model", custom + "model: Local/x\n", "", keys("OPENAI_API_KEY"), false, "Local/x", "config.yaml:3:8 names it"},
 		{"a configured model and a variable", custom + "model: Local/x\n", "", with(keys("OPENAI_API_KEY"), "OPENWORKER_MODEL", "OpenAI/y"), false, "OpenAI/y", "and OPENWORKER_MODEL names it"},
 		{"a local server", "", "", nil, true, "Ollama/qwen", "since no provider has a key and Ollama runs there, and it lists this model first"},
-		{"a local server and a model's name", "", "mine:7b", nil, true, "Ollama/mine:7b", "Ollama runs there, and --model names it"},
+		{"a local server and a model's name", "", "mine:7b", nil, true, "Ollama/mine:7b", "it needs no key, and --model names it"},
 		{"a key goes before a local server", "", "", keys("OPENAI_API_KEY"), true, "OpenAI/gpt-5-mini", "since OPENAI_API_KEY is set"},
 		{"a local server that is named beside a key", "", "ollama/qwen", keys("OPENAI_API_KEY"), true, "Ollama/qwen", "since it needs no key, and --model names it"},
-		{"a local server that is not looked for", "", "", map[string]string{"OPENWORKER_NO_DISCOVERY": "1"}, true, "Scripted/demo", "the offline model answers"},
+		{"a local server that is not looked for", "", "", map[string]string{"OPENWORKER_NO_DISCOVERY": "1"}, true, "Scripted/demo", "the offline model answers, since no provider has a key and local servers were not looked for (OPENWORKER_NO_DISCOVERY is set)"},
 		{"the offline model by its name", "", "scripted/demo", keys("OPENAI_API_KEY"), false, "Scripted/demo", "the offline model answers, since --model names it"},
 	}
 	for _, tt := range tests {
@@ -109,8 +119,8 @@ func TestWhichProviderAnswersAndWhy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.model.String() != tt.model || !strings.Contains(got.line, tt.says) || strings.Contains(got.line, "sk-1") {
-				t.Errorf("%s: %s", got.model, got.line)
+			if got.model.String() != tt.model || !strings.Contains(got.line(), tt.says) || strings.Contains(got.line(), "sk-1") {
+				t.Errorf("%s: %s", got.model, got.line())
 			}
 			if !got.has(got.model.Provider) || got.server != (got.model.Provider != offlineProvider) {
 				t.Errorf("the provider is not there: %+v", got.providers)
@@ -137,16 +147,10 @@ func TestModelsThatMayBeChosen(t *testing.T) {
 	if want := []string{"OpenAI/tiny-1", "OpenAI/tiny-2", "OpenAI/large", "Local/a/b"}; !slices.Equal(names, want) {
 		t.Errorf("%v, want %v", names, want)
 	}
-	for text, want := range map[string]string{"large": "OpenAI/large", " local/a/b ": "Local/a/b", "a/b": "Local/a/b", "x/y": "OpenAI/x/y", "Local/": "OpenAI/Local/"} {
-		if ref, err := c.parseModel(text); err != nil || ref.String() != want {
+	for text, want := range map[string]string{"large": "OpenAI/large", " local/a/b ": "Local/a/b", "a/b": "Local/a/b", "unlisted": "OpenAI/unlisted", "local": "Local/a/b"} {
+		if ref, err := c.read(t.Context(), text, false); err != nil || ref.String() != want {
 			t.Errorf("%q: %s, %v, want %s", text, ref, err, want)
 		}
-	}
-	if _, err := c.parseModel(" "); api.CodeOf(err) != api.CodeInvalidRequest {
-		t.Errorf("nothing: %v", err)
-	}
-	if _, err := c.parseModel("google/x"); api.CodeOf(err) != api.CodeCredentialsMissing {
-		t.Errorf("a provider without a key: %v", err)
 	}
 	offline, err := newPlace(t).main(strings.NewReader(""), nil, nil).choose(t.Context(), "")
 	if err != nil {
@@ -202,7 +206,7 @@ func TestASessionWhoseProviderHasNoKeyAnyMoreSaysWhichIsMissing(t *testing.T) {
 	delete(p.env, "ANTHROPIC_BASE_URL")
 	delete(p.env, "ANTHROPIC_API_KEY")
 	got := p.run("", "run", "--session", session, "again")
-	if got.code != exitFailure || !strings.Contains(got.err, "session "+session+" talks to Anthropic/tiny-1\n  set ANTHROPIC_API_KEY, or store a key with openworker config set-key Anthropic and run openworker chat --session "+session+" again") {
+	if got.code != exitFailure || !strings.Contains(got.err, "session "+session+" talks to Anthropic/tiny-1, and there is no key for Anthropic\n  set ANTHROPIC_API_KEY, or store a key with openworker config set-key Anthropic, or name another model with --model") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,8 +19,13 @@ func (m *Main) sessionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
 		Short: "List the sessions, newest activity first",
-		Long: `Lists the sessions, newest activity first: ID, what it is doing, when something was last written, how many events
-there are, and how its first message begins. A session without a message is listed with --all.`,
+		Long: `Lists the sessions, newest activity first: ID, what it is doing, when something
+was last written, how many events there are, its agent, or its model where the
+agent is one of the command line's own, and how its first message begins. A
+session without a message is listed with --all.
+
+Wherever a command names a session, the beginning of its ID is enough: at least
+4 characters that no other session's begins with.`,
 		Example: `  openworker sessions
   openworker sessions --json
   openworker sessions show SESSION
@@ -31,23 +38,29 @@ there are, and how its first message begins. A session without a message is list
 			}
 			defer closeAfter(h, &err)
 			out := bufio.NewWriter(m.Stdout)
+			list := table{head: []string{"session", "activity", "last written", "events", "agent or model", "first message"}, dim: 2}
 			for info, err := range h.Sessions(ctx, openworker.SessionQuery{Limit: api.MaxPage}) {
 				if err != nil {
 					return err
 				}
-				message, err := firstMessage(ctx, h, info)
+				first, err := firstTurn(ctx, h, info)
 				if err != nil {
 					return err
 				}
 				switch {
-				case message == "" && !all:
+				case first.Text == "" && !all:
 				case m.json:
-					m.printJSON(out, listed{info, message})
+					m.printJSON(out, listed{info.Reference.Session, info, brief(first.Text)})
 				default:
-					fmt.Fprintf(out, "%s  %-10s  %s  %5d events  %s\n", info.Reference.Session, info.Activity,
-						m.paint().dim(info.Updated.Local().Format(time.DateTime+" MST")), info.LastEvent, message)
+					activity, err := standing(ctx, h, info)
+					if err != nil {
+						return err
+					}
+					list.add(info.Reference.Session, activity, info.Updated.Local().Format(time.DateTime+" MST"),
+						strconv.FormatUint(info.LastEvent, 10), agentOrModel(info.Reference.Agent, first.Model), quotedOr(first.Text))
 				}
 			}
+			list.print(out, m.Terminal, m.paint())
 			return out.Flush()
 		}),
 	}
@@ -58,23 +71,30 @@ there are, and how its first message begins. A session without a message is list
 
 // listed is a session as --json prints it.
 type listed struct {
+	Session string `json:"session"`
 	openworker.SessionInfo
 	FirstMessage string `json:"firstMessage,omitempty"` // its beginning
 }
 
 // firstMessage is how a session's first message begins, "" while there is none.
 func firstMessage(ctx context.Context, h *openworker.Harness, info openworker.SessionInfo) (string, error) {
+	first, err := firstTurn(ctx, h, info)
+	return brief(first.Text), err
+}
+
+// firstTurn is a session's first turn as it was accepted, without a text while there is none.
+func firstTurn(ctx context.Context, h *openworker.Harness, info openworker.SessionInfo) (api.TurnAccepted, error) {
 	for after := uint64(0); after < info.LastEvent; {
 		page, err := h.Service().Events(ctx, api.EventQuery{Session: info.Reference.Session, After: after, Limit: 5})
-		if code := api.CodeOf(err); code == api.CodeSessionDeleted || code == api.CodeSessionNotFound {
-			return "", nil // since it was listed
+		if gone(err) {
+			return api.TurnAccepted{}, nil
 		}
 		if err != nil {
-			return "", err
+			return api.TurnAccepted{}, err
 		}
 		for _, e := range page.Events {
 			if d, ok := decode[api.TurnAccepted](e); ok && e.Type == api.EventTurnAccepted {
-				return quoted(d.Text), nil
+				return d, nil
 			}
 			after = e.Number
 		}
@@ -82,7 +102,64 @@ func firstMessage(ctx context.Context, h *openworker.Harness, info openworker.Se
 			break
 		}
 	}
-	return "", nil
+	return api.TurnAccepted{}, nil
+}
+
+// gone reports whether a session was deleted since it was listed.
+func gone(err error) bool {
+	code := api.CodeOf(err)
+	return code == api.CodeSessionDeleted || code == api.CodeSessionNotFound
+}
+
+// unfinished is what a session does whose turn has not ended and that waits for nothing but a process to run it. One
+// that looks cannot tell whether another process is at it.
+const unfinished = "unfinished"
+
+// standing is what a session is doing. That whoever looks could not go on with it is nothing that it waits for.
+func standing(ctx context.Context, h *openworker.Harness, info openworker.SessionInfo) (string, error) {
+	switch info.Activity {
+	case api.Waiting:
+	case api.Recovering:
+		return unfinished, nil
+	default:
+		return string(info.Activity), nil
+	}
+	state, err := h.Service().State(ctx, info.Reference.Session)
+	if err != nil && !gone(err) {
+		return "", err
+	}
+	if _, open := waiting(state); err == nil && !open {
+		return unfinished, nil
+	}
+	return string(info.Activity), nil
+}
+
+// waiting are the reasons why a session waits that have nothing to do with whoever looks. open is false where there is
+// none and no question either.
+func waiting(s openworker.SessionState) (reasons []api.WaitReason, open bool) {
+	for _, reason := range s.WaitingFor {
+		if reason.Code != api.CodeRegistrationMissing {
+			reasons = append(reasons, reason)
+		}
+	}
+	return reasons, len(reasons) > 0 || len(s.Interactions) > 0 || len(s.WaitingFor) == 0
+}
+
+// agentOrModel tells sessions apart: by the agent, unless that is one of the command line's own, which have no name
+// that says anything.
+func agentOrModel(agent string, model openworker.ModelRef) string {
+	if strings.HasPrefix(agent, ownAgent) && model.Name != "" {
+		return model.String()
+	}
+	return agent
+}
+
+// quotedOr is a text in quotes, "" for none.
+func quotedOr(text string) string {
+	if text == "" {
+		return ""
+	}
+	return quoted(text)
 }
 
 func (m *Main) deleteCommand() *cobra.Command {
@@ -116,14 +193,16 @@ and that nothing was written to for so long. What is deleted does not come back.
 				deleted, err = h.DeleteIdleBefore(ctx, m.Now().Add(-idle))
 			}
 			for _, id := range ids {
-				if err = h.Service().DeleteSession(ctx, id, api.DeleteOptions{}); err != nil {
+				if err = deleteSession(ctx, h, id); err != nil {
 					break
 				}
 				deleted++
 			}
-			if m.json {
+			switch {
+			case deleted == 0 && err != nil:
+			case m.json:
 				m.printJSON(m.Stdout, map[string]int{"deleted": deleted})
-			} else {
+			default:
 				fmt.Fprintf(m.Stdout, "%d deleted\n", deleted)
 			}
 			return err
@@ -131,4 +210,14 @@ and that nothing was written to for so long. What is deleted does not come back.
 	}
 	cmd.Flags().DurationVar(&idle, "idle-for", 0, "all that nothing was written to for so long, for example 720h")
 	return cmd
+}
+
+// deleteSession deletes a session that is there.
+func deleteSession(ctx context.Context, h *openworker.Harness, id string) error {
+	ref, _, err := findSession(ctx, h, id)
+	switch api.CodeOf(err) {
+	case api.CodeSessionNotFound, api.CodeSessionDeleted, api.CodeInvalidRequest:
+		return err
+	} // one that cannot be read any more can be deleted
+	return h.Service().DeleteSession(ctx, ref.Session, api.DeleteOptions{})
 }

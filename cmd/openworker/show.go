@@ -33,27 +33,62 @@ messages, actions whose outcome is unknown, and its last messages. Looking runs 
 				return err
 			}
 			defer closeAfter(h, &err)
-			_, state, err := findSession(ctx, h, args[0])
+			ref, state, err := findSession(ctx, h, args[0])
 			if err != nil {
 				return err
 			}
-			messages, err := lastMessages(ctx, h, args[0], last)
+			messages, err := lastMessages(ctx, h, ref.Session, last)
 			if err != nil {
 				return err
 			}
+			ended, err := lastTurn(ctx, h, state)
+			if err != nil {
+				return err
+			}
+			reasons, open := waiting(state)
+			state.WaitingFor = reasons
 			if m.json {
-				m.printJSON(m.Stdout, struct {
-					openworker.SessionState
-					LastMessages []openworker.HistoryItem `json:"lastMessages"`
-				}{state, messages})
+				m.printJSON(m.Stdout, shownSession{state, ended, messages})
 				return nil
 			}
-			m.printState(state, messages)
+			m.printState(state, open, ended, messages)
 			return nil
 		}),
 	}
 	cmd.Flags().IntVar(&last, "last", 4, "how many of its last messages")
 	return cmd
+}
+
+// shownSession is a session as --json prints it.
+type shownSession struct {
+	openworker.SessionState
+	LastTurn     *turnShown               `json:"lastTurn,omitempty"` // the last one that ended
+	LastMessages []openworker.HistoryItem `json:"lastMessages"`
+}
+
+type turnShown struct {
+	Run    string        `json:"run"`
+	Status api.RunStatus `json:"status"`
+	Error  *api.Failure  `json:"error,omitempty"`
+}
+
+// lastTurn is how the session's last turn ended, nil before one did. It stands near the journal's end: behind it is no
+// more than the turn that is under way.
+func lastTurn(ctx context.Context, h *openworker.Harness, s openworker.SessionState) (last *turnShown, err error) {
+	query := api.EventQuery{Session: s.Session, Limit: api.MaxPage}
+	if s.LastEvent > api.MaxPage {
+		query.After = s.LastEvent - api.MaxPage
+	}
+	page, err := h.Service().Events(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range page.Events {
+		if d, ok := decode[api.TurnEnded](e); ok && e.Type == api.EventTurnEnded {
+			last = &turnShown{e.Run, d.Status, d.Error}
+		}
+	}
+	return last, nil
 }
 
 // lastMessages are the last items of a session that somebody said.
@@ -79,13 +114,17 @@ func lastMessages(ctx context.Context, h *openworker.Harness, session string, co
 	return kept, nil
 }
 
-func (m *Main) printState(s openworker.SessionState, messages []openworker.HistoryItem) {
+func (m *Main) printState(s openworker.SessionState, open bool, ended *turnShown, messages []openworker.HistoryItem) {
 	p := m.paint()
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(m.Stdout, "%-12s %s\n", name, printable(fmt.Sprintf(format, args...)))
 	}
 	line("session", "%s", s.Session)
-	line("activity", "%s", s.Activity)
+	activity := string(s.Activity)
+	if s.Activity == api.Waiting && !open || s.Activity == api.Recovering {
+		activity = unfinished + ": under way or interrupted"
+	}
+	line("activity", "%s", activity)
 	if s.Run != "" {
 		line("run", "%s", s.Run)
 	}
@@ -93,6 +132,13 @@ func (m *Main) printState(s openworker.SessionState, messages []openworker.Histo
 		if reason.Interaction == "" {
 			line("waits for", "%s %s", reason.Code, reason.Name)
 		}
+	}
+	if ended != nil && ended.Status != api.StatusCompleted {
+		said := string(ended.Status)
+		if ended.Error != nil {
+			said += ": " + string(ended.Error.Code) + ": " + ended.Error.Message
+		}
+		line("last turn", "%s", said)
 	}
 	line("agent", "%s", s.Agent)
 	line("model", "%s", s.Model)

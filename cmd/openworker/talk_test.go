@@ -66,7 +66,7 @@ func TestOtherSettingsAreAnotherAgent(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	agents := map[string]bool{}
-	for _, args := range [][]string{{}, {}, {"--system", "Be brief."}, {"--approve", "ask"}, {"--no-tools"}, {"--model", "other"}} {
+	for _, args := range [][]string{{}, {}, {"--system", "Be brief."}, {"--approve", "ask"}, {"--no-tools"}, {"--model", "Scripted/other"}} {
 		p.ok("", append([]string{"run", "hello"}, args...)...)
 	}
 	for line := range strings.Lines(p.ok("", "sessions", "--json").out) {

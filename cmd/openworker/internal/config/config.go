@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -40,7 +41,8 @@ type Config struct {
 	lookup func(string) (string, bool)
 	stored openworker.Credentials
 
-	patience time.Duration
+	patience  time.Duration
+	transport http.RoundTripper
 }
 
 // Surroundings are what the configuration is made of.
@@ -53,6 +55,8 @@ type Surroundings struct {
 	Local map[string]string
 	// Patience is how long a server of the machine may take to say that it is there. Defaults to 300 ms.
 	Patience time.Duration
+	// Transport carries what is asked of servers for their lists; nil is one of its own, without a proxy.
+	Transport http.RoundTripper
 }
 
 // The names of files in [Surroundings.Dir].
@@ -64,7 +68,7 @@ const (
 // Load reads the configuration file, if there is one, and the environment. An error is invalid_request and says all
 // that is wrong with the file, which then counts for nothing.
 func Load(s Surroundings) (*Config, error) {
-	c := &Config{lookup: s.Lookup, Providers: builtIn(s.Local), FileFrom: "the default", CredentialsFrom: "the default"}
+	c := &Config{lookup: s.Lookup, Providers: builtIn(s.Local), FileFrom: "the default", CredentialsFrom: "the default", transport: s.Transport}
 	if c.patience = s.Patience; c.patience <= 0 {
 		c.patience = 300 * time.Millisecond
 	}

@@ -302,16 +302,16 @@ func TestAListIsReadInEachProtocol(t *testing.T) {
 			if tt.path == "/v1/models" && tt.protocol != config.Anthropic {
 				p.BaseURL += "/v1"
 			}
-			got, err := p.List(t.Context(), "key")
+			got, err := p.List(t.Context(), nil, "key")
 			if err != nil || strings.Join(got, " ") != "a b" {
 				t.Errorf("%v, %v", got, err)
 			}
 			var failed *config.ListError
-			if _, err := p.List(t.Context(), "other"); !errors.As(err, &failed) || failed.Status != 401 {
+			if _, err := p.List(t.Context(), nil, "other"); !errors.As(err, &failed) || failed.Status != 401 {
 				t.Errorf("a wrong key: %v", err)
 			}
 			server.Close()
-			if _, err := p.List(t.Context(), "key"); !errors.As(err, &failed) || failed.Status != 0 || strings.Contains(err.Error(), server.URL) {
+			if _, err := p.List(t.Context(), nil, "key"); !errors.As(err, &failed) || failed.Status != 0 || strings.Contains(err.Error(), server.URL) {
 				t.Errorf("no server: %v", err)
 			}
 		})

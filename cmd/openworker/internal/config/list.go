@@ -40,10 +40,44 @@ func (e *ListError) Error() string {
 
 func (e *ListError) Unwrap() error { return e.Err }
 
-// List asks the provider's server for its models, in its order. ctx bounds it. Every error is a *ListError.
-func (p Provider) List(ctx context.Context, key string) ([]string, error) {
+// List asks a provider's server for its models with the provider's key, if it has one. ctx bounds it. Every error is a
+// *ListError.
+func (c *Config) List(ctx context.Context, p Provider) ([]string, error) {
+	key, _, err := c.Key(ctx, p)
+	if err != nil {
+		return nil, &ListError{Err: err}
+	}
+	return p.List(ctx, c.transport, key)
+}
+
+// Elsewhere is the address at which the provider's server answers if that is only the provider's own with the version
+// that its protocol wants in it, or without the one that it does not want; "" if nothing answers there either. A
+// server that asks for a key answers. ctx bounds it.
+func (c *Config) Elsewhere(ctx context.Context, p Provider) string {
+	switch base, versioned := strings.CutSuffix(p.BaseURL, "/v1"); {
+	case versioned:
+		p.BaseURL = base
+	case p.Protocol == OpenAIChat || p.Protocol == OpenAIResponses:
+		p.BaseURL += "/v1"
+	default:
+		p.BaseURL = strings.TrimSuffix(p.BaseURL, "/v1beta")
+	}
+	var failed *ListError
+	_, err := c.List(ctx, p)
+	if err != nil && (!errors.As(err, &failed) || failed.Status != http.StatusUnauthorized) {
+		return ""
+	}
+	return p.BaseURL
+}
+
+// List asks the provider's server for its models, in its order. ctx bounds it; via carries it, and nil is a transport
+// of its own. Every error is a *ListError.
+func (p Provider) List(ctx context.Context, via http.RoundTripper, key string) ([]string, error) {
+	if via == nil {
+		via = &http.Transport{DisableKeepAlives: true} // no proxy, like the adapters
+	}
 	client := &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true}, // no proxy, like the adapters
+		Transport:     via,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	var names []string
@@ -175,7 +209,7 @@ func (c *Config) Look(ctx context.Context) []Found {
 	for i, p := range c.Providers {
 		if p.Local {
 			wait.Go(func() {
-				if models, err := p.List(ctx, ""); err == nil && len(models) > 0 {
+				if models, err := c.List(ctx, p); err == nil && len(models) > 0 {
 					looked[i] = Found{p, models}
 				}
 			})

@@ -64,11 +64,12 @@ const (
 // builtIn are the providers that need no configuration. local has the addresses (host:port) of the servers of one's
 // own machine, by provider; one that is left out is not there.
 func builtIn(local map[string]string) []Provider {
+	usual := func(protocol Protocol) string { return Provider{Protocol: protocol}.Guess() }
 	from := func() map[string]string { return map[string]string{"protocol": BuiltIn, "baseURL": BuiltIn} }
 	list := []Provider{
-		{Name: "OpenAI", Protocol: OpenAIResponses, BaseURL: OpenAIURL, KeyVariables: []string{"OPENAI_API_KEY"}, Standard: "gpt-5-mini", From: from()},
-		{Name: "Anthropic", Protocol: Anthropic, BaseURL: AnthropicURL, KeyVariables: []string{"ANTHROPIC_API_KEY"}, Standard: "claude-sonnet-5", From: from()},
-		{Name: "Google", Protocol: Google, BaseURL: GoogleURL, KeyVariables: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, Standard: "gemini-3.7-flash", From: from()},
+		{Name: "OpenAI", Protocol: OpenAIResponses, BaseURL: OpenAIURL, KeyVariables: []string{"OPENAI_API_KEY"}, Standard: usual(OpenAIResponses), From: from()},
+		{Name: "Anthropic", Protocol: Anthropic, BaseURL: AnthropicURL, KeyVariables: []string{"ANTHROPIC_API_KEY"}, Standard: usual(Anthropic), From: from()},
+		{Name: "Google", Protocol: Google, BaseURL: GoogleURL, KeyVariables: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, Standard: usual(Google), From: from()},
 	}
 	for _, name := range []string{Ollama, LlamaCPP} {
 		if address := local[name]; address != "" {
@@ -76,6 +77,17 @@ func builtIn(local map[string]string) []Provider {
 		}
 	}
 	return list
+}
+
+// Guess is the model that a server of the provider's protocol probably has: its maker's usual one.
+func (p Provider) Guess() string {
+	switch p.Protocol {
+	case Anthropic:
+		return "claude-sonnet-5"
+	case Google:
+		return "gemini-3.7-flash"
+	}
+	return "gpt-5-mini"
 }
 
 // The servers of one's own machine, with the addresses that they have unless told otherwise.
