@@ -9,23 +9,33 @@ import (
 
 func (m *Main) chatCommand() *cobra.Command {
 	var s settings
+	var latest bool
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
 		Use:   "chat",
 		Short: "Talk",
-		Long: `Talks with an agent. Enter sends, Ctrl-C cancels the turn and keeps the session; a second one within two seconds, or
-Ctrl-D or /quit, leaves; /help says more. What is pasted is one message. --session goes on with a session and shows where it
-stands; whatever it was doing goes on as well.
+		Long: `Talks with an agent. Enter sends, Ctrl-C cancels the turn and keeps the session;
+a second one within two seconds, or Ctrl-D or /quit, leaves; /help says more.
+What is pasted is one message. --session goes on with a session and shows where it
+stands, --continue with the one in which something happened last; whatever it
+was doing goes on as well, and so does the model of its last turn.
 
-When standard input or output is no terminal, or a dumb one, or with --json, each line is a message, the answers are printed
-plainly, and the first turn that does not complete ends the program with its exit code.`,
+When standard input or output is no terminal, or a dumb one, or with --json,
+each line is a message, the answers are printed plainly, and the first turn that
+does not complete ends the program with its exit code.`,
 		Example: `  openworker chat
+  openworker chat --continue
   openworker chat --session SESSION
   echo "hello" | openworker chat`,
 		Args: cobra.NoArgs,
 		RunE: m.begin(func(ctx context.Context, _ []string) error {
 			if err := s.check(cmd.Flags()); err != nil {
 				return err
+			}
+			if latest {
+				if err := m.goOnWithLatest(ctx, cmd.Flags(), &s); err != nil {
+					return err
+				}
 			}
 			if term, _ := m.Lookup("TERM"); m.Terminal && !m.json && term != "dumb" {
 				return m.chat(ctx, s)
@@ -35,6 +45,7 @@ plainly, and the first turn that does not complete ends the program with its exi
 		}),
 	}
 	s.flags(cmd)
+	cmd.Flags().BoolVarP(&latest, "continue", "c", false, "go on with the session in which something happened last")
 	return cmd
 }
 
@@ -45,6 +56,7 @@ func (m *Main) pipe(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer closeAfter(t.harness, &err)
+	t.lasts = true
 	input := readLines(m.Stdin, m.Stdout)
 	defer input.close()
 	if err := t.join(ctx); err != nil {

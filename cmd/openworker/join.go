@@ -25,7 +25,7 @@ func (m *Main) talk(ctx context.Context, s settings) (*talk, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &talk{m: m, harness: h, settings: s, choice: c, agent: def}
+	t := &talk{m: m, harness: h, settings: s, choice: c, agent: def, opening: m.noteFirst}
 	if s.tokens != 0 {
 		t.options.Limits.MaxOutputTokensPerCall = &s.tokens
 	}
@@ -35,7 +35,7 @@ func (m *Main) talk(ctx context.Context, s settings) (*talk, error) {
 // join finds the session that the settings name, if they do. A new one is made with its first message.
 func (t *talk) join(ctx context.Context) error {
 	if t.settings.session == "" {
-		t.m.note("%s", t.choice.line())
+		t.opening(t.choice.said())
 		return nil
 	}
 	if err := t.harness.Bind(tools(time.Now)...); err != nil {
@@ -49,6 +49,10 @@ func (t *talk) join(ctx context.Context) error {
 	if t.choice.model != model { // another one was asked for
 		model = t.choice.model
 		t.options.Model = &model
+	} else if err := t.last(ctx, state); err != nil {
+		return err
+	} else if t.options.Model != nil {
+		model = *t.options.Model
 	}
 	t.m.chosen.model = model
 	if err := t.able(ctx, ref, state, model); err != nil {
@@ -64,8 +68,9 @@ func (t *talk) join(ctx context.Context) error {
 	if t.session, err = agent.ResumeSession(ctx, ref); err != nil {
 		return err
 	}
-	t.m.note("%s", t.choice.line())
-	t.m.note("session %s: %s, %d events, %s so far", ref.Session, state.Activity, state.LastEvent, tokens(state.Usage))
+	t.resumed = agent
+	t.opening(t.choice.said())
+	t.opening(fmt.Sprintf("session %s: %s, %d events, %s so far", ref.Session, state.Activity, state.LastEvent, tokens(state.Usage)), "")
 	return nil
 }
 
@@ -130,15 +135,19 @@ func (t *talk) missingTools(ctx context.Context, agent string) (missing []string
 
 // begin makes the session for its first message.
 func (t *talk) begin(ctx context.Context) error {
-	agent, err := t.harness.Agent(ctx, t.agent)
-	if err != nil {
-		return err
+	agent := t.resumed
+	if agent == nil {
+		var err error
+		if agent, err = t.harness.Agent(ctx, t.agent); err != nil {
+			return err
+		}
 	}
 	var options openworker.SessionOptions
-	if t.choice.model != t.agent.DefaultModel { // another was asked for than the agent's own
+	if t.resumed != nil || t.choice.model != t.agent.DefaultModel { // another was asked for than the agent's own
 		options.Model = &t.choice.model
 	}
-	t.session, err = agent.NewSession(ctx, options)
+	session, err := agent.NewSession(ctx, options)
+	t.session = session
 	return err
 }
 

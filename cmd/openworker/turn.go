@@ -22,6 +22,7 @@ type talk struct {
 	settings settings
 	choice   choice
 	agent    openworker.AgentDefinition // of a new session
+	resumed  *openworker.Agent          // of the session that was joined, and then of a new one; nil before
 
 	session *openworker.Session // once joined
 	options openworker.TurnOptions

@@ -11,6 +11,9 @@ import (
 // slowly makes the offline model take its time, so that there is something to watch.
 const slowly = "count to 5000"
 
+// asks is what makes a new session's agent ask before each call.
+const asks = "always"
+
 func TestAMessageIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := newPlace(t).sit("chat")
@@ -89,7 +92,7 @@ func TestResizingWrapsAgain(t *testing.T) {
 
 func TestAnApprovalIsGiven(t *testing.T) {
 	t.Parallel()
-	s := newPlace(t).sit("chat", "--approve", "ask")
+	s := newPlace(t).sit("chat", "--approve", asks)
 	s.See(t, "/help")
 	s.say(`use calculate with {"expression": "(17+4)*3/2.0"}`)
 	s.See(t, "│ May it call calculate?\n│   expression: (17+4)*3/2.0\n│ > y  yes, this once\n", "waiting for your answer", "a letter, or enter")
@@ -112,7 +115,7 @@ func TestAnApprovalIsGiven(t *testing.T) {
 func TestAKilledChatIsTakenUpAndItsQuestionAnswered(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	s := p.sit("chat", "--approve", "ask")
+	s := p.sit("chat", "--approve", asks)
 	s.See(t, "/help")
 	s.say("count to 3")
 	s.See(t, "1, 2, 3.")
@@ -145,7 +148,7 @@ func TestAKilledChatIsTakenUpAndItsQuestionAnswered(t *testing.T) {
 func TestAQuestionThatIsAnsweredElsewhereIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	here := p.sit("chat", "--approve", "ask")
+	here := p.sit("chat", "--approve", asks)
 	here.See(t, "/help")
 	here.say("use current_time")
 	here.See(t, "May it call current_time?")
@@ -222,7 +225,7 @@ func TestADumbTerminalIsWrittenPlainly(t *testing.T) {
 
 func TestRunAsksInLines(t *testing.T) {
 	t.Parallel()
-	s := newPlace(t).sit("run", "--approve", "ask", "use current_time")
+	s := newPlace(t).sit("run", "--approve", asks, "use current_time")
 	s.See(t, "may it call current_time {}?", "[y] yes, this once")
 	s.press("y\n")
 	s.See(t, "current_time returned “")

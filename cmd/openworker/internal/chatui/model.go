@@ -75,16 +75,18 @@ func newChat(ctx context.Context, opt Options) *chat {
 		m.width, m.height = opt.Width, opt.Height
 	}
 	m.md = newMarkdown(m.width, opt.Colors)
+	m.printing = true // until the live area has been drawn once, insertions above it would leave empty lines
 	m.compose()
 	return m
 }
 
 // Init finds out where a session stands that is gone on with.
 func (m *chat) Init() tea.Cmd {
+	drawn := tea.Tick(2*frame, func(time.Time) tea.Msg { return printedMsg{} })
 	if m.conversation.ID() == "" {
-		return nil
+		return drawn
 	}
-	return m.attach()
+	return tea.Batch(drawn, m.attach())
 }
 
 // View is what Update composed.

@@ -27,9 +27,8 @@ func newStage(t *testing.T, change func(*Options)) *stage {
 	if change != nil {
 		change(&opt)
 	}
-	s.chat = newChat(context.Background(), opt)
+	s.chat = newChat(context.Background(), opt) // nothing is drawn, and so nothing taken away: lines is the whole scrollback
 	t.Cleanup(s.cancel)
-	s.printing = true // so that nothing is taken away: lines is the whole scrollback
 	return s
 }
 
