@@ -12,6 +12,10 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
+// framesPerSecond is how often the screen is compared with what it should show, also while nothing changes: quick enough
+// for typing, and a third of the usual number of wakeups.
+const framesPerSecond = 20
+
 // Run is the chat: it takes the terminal and gives it back as it was. Signals that come through interrupts are
 // Ctrl-C; the end of ctx leaves, as one does by hand. What is written to notes meanwhile is shown.
 func Run(ctx context.Context, opt Options, interrupts <-chan os.Signal, notes *Notes) (Left, error) {
@@ -50,7 +54,7 @@ func Run(ctx context.Context, opt Options, interrupts <-chan os.Signal, notes *N
 }
 
 func programOptions(opt Options) []tea.ProgramOption {
-	options := []tea.ProgramOption{tea.WithoutSignalHandler()}
+	options := []tea.ProgramOption{tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond)}
 	if opt.Input != nil {
 		options = append(options, tea.WithInput(opt.Input))
 	}
