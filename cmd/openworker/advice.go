@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -88,9 +89,9 @@ func (m *Main) nextStep(err error) string {
 	case api.CodeAgentNotFound:
 		return "openworker agents lists those in " + m.stateDir + "; --state-dir or OPENWORKER_STATE_DIR names another directory"
 	case api.CodeDefinitionConflict:
-		return "give the changed agent another name in its file; sessions of the one that is registered keep it as it is"
+		return "give the changed agent another name in its file, for example name: " + cmp.Or(m.agent, "agent") + "-2; sessions of the one that is registered keep it as it is"
 	case api.CodeSessionBusy:
-		return "wait for its end, or openworker chat --session SESSION joins it, and Ctrl-C there cancels it"
+		return "wait for its end, or " + m.again(cmp.Or(m.session, "SESSION")) + " joins it, and Ctrl-C there cancels it"
 	case api.CodeCredentialsMissing, api.CodeAuthenticationFailed, api.CodeQuotaExhausted, api.CodeModelNotFound, api.CodeProviderUnreachable:
 		if answers {
 			return m.aboutServer(code, p)
@@ -239,7 +240,8 @@ func (m *Main) inOwnWords(err *api.Error) *api.Error {
 	}
 	said := *err
 	said.Message = strings.NewReplacer(
-		"list those that are with Sessions", "openworker sessions lists those that are",
+		"; list those that are with Sessions", "",
+		"sqlite: ", "",
 		"; wait for its end, cancel it, or send with whenBusy \"queue\" or \"interrupt\"", "",
 		"limits.maxOutputTokensPerCall", "--max-output-tokens",
 		"check BaseURL", "check "+address,

@@ -21,8 +21,9 @@ func (m *Main) agentsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agents",
 		Short: "List the agents in the store, show one, check agent files",
-		Long: `Lists the agents that are registered in the state directory: name, model, tools, and how its definition's digest begins.
-An agent comes there with its first session and never changes.`,
+		Long: `Lists the agents that are registered in the state directory: name, model, tools,
+and how its definition's digest begins. An agent comes there with its first
+session and never changes.`,
 		Example: `  openworker agents
   openworker agents show reviewer > reviewer.yaml
   openworker agents check *.yaml`,
@@ -70,10 +71,11 @@ func (m *Main) agentsShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
 		Short: "Print an agent as the file that --agent reads",
-		Long:  `Prints an agent of the store as the YAML file that --agent reads back as the same agent; with --json its whole definition.`,
+		Long: `Prints an agent of the store as the YAML file that --agent reads back as the
+same agent; with --json its whole definition.`,
 		Example: `  openworker agents show reviewer > reviewer.yaml
   openworker agents show reviewer --json`,
-		Args:              cobra.ExactArgs(1),
+		Args:              one,
 		ValidArgsFunction: m.completeOne(m.agentNames),
 		RunE: m.begin(func(ctx context.Context, args []string) error {
 			def, err := m.storedAgent(ctx, args[0])
@@ -107,11 +109,11 @@ func (m *Main) agentsCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE…",
 		Short: "Check agent files",
-		Long: `Checks agent files, and tells all that is wrong in each with its line and column. Nothing is registered. The exit code is 1
-if anything is wrong.`,
+		Long: `Checks agent files, and tells all that is wrong in each with its line and
+column. Nothing is registered. The exit code is 1 if anything is wrong.`,
 		Example: `  openworker agents check reviewer.yaml
   openworker agents check --json agents/*.yaml`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              some,
 		ValidArgsFunction: yamlFiles,
 		RunE: m.begin(func(_ context.Context, files []string) error {
 			cfg, err := m.configuration()
@@ -166,6 +168,7 @@ func isFile(agent string) bool {
 // settle decides on the model and the agent of a command that talks.
 func (m *Main) settle(ctx context.Context, s settings) (choice, openworker.AgentDefinition, error) {
 	if s.session != "" {
+		m.session = s.session
 		c, err := m.sessionChoice(ctx, s)
 		return c, openworker.AgentDefinition{}, err
 	}
@@ -181,6 +184,7 @@ func (m *Main) settle(ctx context.Context, s settings) (choice, openworker.Agent
 	if err != nil {
 		return choice{}, openworker.AgentDefinition{}, err
 	}
+	m.agent = def.Name
 	want := asked{name: s.model, by: "--model"}
 	if s.model == "" {
 		want = asked{ref: def.DefaultModel, by: "the agent " + def.Name}

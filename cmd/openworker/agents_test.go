@@ -21,7 +21,8 @@ func (p *place) file(name, text string) string {
 	return path
 }
 
-const clerk = `instructions: |
+const clerk = `name: clerk
+instructions: |
   You are a clerk.
   Be brief.
 tools: [calculate]
@@ -44,7 +45,7 @@ func TestAnAgentFileIsTalkedToAndComesBackFromTheStore(t *testing.T) {
 		t.Errorf("the list is %s", list)
 	}
 	shown := p.ok("", "agents", "show", "clerk").out
-	if want := "name: clerk\n" + strings.Replace(strings.Replace(clerk, "{mode: never}", "\n  mode: never", 1), "approvals: \n", "approvals:\n", 1); shown != want {
+	if want := strings.Replace(strings.Replace(clerk, "{mode: never}", "\n  mode: never", 1), "approvals: \n", "approvals:\n", 1); shown != want {
 		t.Errorf("it is shown as\n%s\nand not\n%s", shown, want)
 	}
 	// What is shown is the same agent, so that it meets no conflict; and the store's own is found by its name.
@@ -80,11 +81,22 @@ func TestAChangedAgentNeedsAnotherName(t *testing.T) {
 	p.file("clerk.yaml", strings.Replace(clerk, "Be brief", "Be long", 1))
 	got := p.run("", "run", "--agent", file, "hello")
 	if got.code != exitFailure || !strings.Contains(got.err, "error: definition_conflict: ") || !strings.Contains(got.err, "what differs: instructions") ||
-		!strings.Contains(got.err, "give the changed agent another name in its file") {
+		!strings.Contains(got.err, "give the changed agent another name in its file, for example name: clerk-2;") {
 		t.Errorf("%+v", got)
 	}
 	if list := p.ok("", "sessions", "--all").out; strings.Count(list, "\n") != 1 {
 		t.Errorf("it left a session: %s", list)
+	}
+}
+
+func TestAnAgentFileWithoutANameIsChangedAndRunAgain(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, text := range []string{"Be brief.", "Be long.", "Be brief."} {
+		p.ok("", "run", "--agent", p.file("clerk.yaml", "instructions: "+text+"\ndefaultModel: Scripted/demo\n"), "hello")
+	}
+	if list := p.ok("", "agents").out; strings.Count(list, "clerk-") != 2 {
+		t.Errorf("the agents are %s", list)
 	}
 }
 
@@ -118,7 +130,7 @@ func TestAFaultyAgentFileIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	for _, args := range [][]string{{"run", "--agent", bad, "hello"}, {"chat", "--agent", bad}} {
 		got := p.run("hello\n", args...)
 		if got.code != exitFailure || !strings.Contains(got.err, "error: invalid_limits: "+bad+":2:34: limits.maxOutputTokensPerCall is 0; it must be from 1") ||
-			!strings.Contains(got.err, bad+`:3:15: defaultModel.provider "Nobody" is not known: configured are Anthropic, Google, OpenAI, Scripted`) {
+			!strings.Contains(got.err, "\nerror: invalid_limits: "+bad+`:3:15: defaultModel.provider "Nobody" is not known: configured are Anthropic, Google, OpenAI, Scripted`) {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
@@ -127,7 +139,7 @@ func TestAFaultyAgentFileIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	}
 	good := p.file("good.yaml", clerk)
 	got := p.run("", "agents", "check", good, bad, "none.yaml")
-	if got.code != exitFailure || got.err != "" || !strings.HasPrefix(got.out, "✓ "+good+": the agent good on Scripted/demo\n✗ "+bad+":2:34: ") ||
+	if got.code != exitFailure || got.err != "" || !strings.HasPrefix(got.out, "✓ "+good+": the agent clerk on Scripted/demo\n✗ "+bad+":2:34: ") ||
 		!strings.Contains(got.out, "\n✗ "+bad+":3:15: ") || !strings.Contains(got.out, "\n✗ the file cannot be read: ") {
 		t.Errorf("%+v", got)
 	}
@@ -138,7 +150,7 @@ func TestAFaultyAgentFileIsRefusedBeforeAnythingIsMade(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if first.OK || len(first.Faults) != 2 || first.Faults[0].Line != 2 || first.Faults[0].Column != 34 || first.Faults[0].Path != "limits.maxOutputTokensPerCall" ||
-		first.Faults[1].Code != api.CodeUnknownProvider || !second.OK || second.Agent != "good" || len(second.Digest) != 64 {
+		first.Faults[1].Code != api.CodeUnknownProvider || !second.OK || second.Agent != "clerk" || len(second.Digest) != 64 {
 		t.Errorf("%+v, %+v", first, second)
 	}
 }

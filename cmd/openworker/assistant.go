@@ -26,7 +26,7 @@ func (s settings) definition(model openworker.ModelRef) (openworker.AgentDefinit
 		def.Instructions = defaultSystem
 	}
 	def.Approvals.Mode = openworker.ApproveNever
-	if s.approve == "ask" {
+	if s.approve == "always" {
 		def.Approvals.Mode = openworker.ApproveAlways
 	}
 	parts := []any{def.Instructions, def.DefaultModel, def.Approvals}

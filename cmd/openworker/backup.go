@@ -13,10 +13,11 @@ func (m *Main) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy the store to a file while others may work on it",
-		Long: `Writes a whole, private copy of the store as of one moment to FILE, which must not be there yet. To restore, stop
-every process, put the copy as openworker.db into an empty directory of mode 0700, and start.`,
+		Long: `Writes a whole, private copy of the store as of one moment to FILE, which must
+not be there yet. To restore, stop every process, put the copy as openworker.db
+into an empty directory of mode 0700, and start.`,
 		Example: `  openworker backup ./backup/openworker.db`,
-		Args:    cobra.ExactArgs(1),
+		Args:    one,
 		RunE: m.begin(func(ctx context.Context, args []string) (err error) {
 			if err := m.existing(); err != nil {
 				return err

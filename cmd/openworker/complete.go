@@ -120,7 +120,7 @@ func (m *Main) completeFlags(cmd *cobra.Command) {
 		"agent": func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return continuing(typed, m.agentNames(cmd.Context())), cobra.ShellCompDirectiveDefault // files as well
 		},
-		"approve": cobra.FixedCompletions([]string{"never", "ask"}, cobra.ShellCompDirectiveNoFileComp),
+		"approve": cobra.FixedCompletions([]string{"always", "never"}, cobra.ShellCompDirectiveNoFileComp),
 	} {
 		if cmd.Flags().Lookup(name) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(name, complete) // it fails only for a flag that is not there
@@ -137,8 +137,9 @@ func completionCommand(root *cobra.Command) {
 		}
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		cmd.Short = "Print the completion script for a shell"
-		cmd.Long = `Prints a script that lets a shell complete commands, flags, sessions, agents and models: bash, zsh, fish or powershell.
-openworker completion SHELL --help says how to load it.`
+		cmd.Long = `Prints a script that lets a shell complete commands, flags, sessions, agents and
+models: bash, zsh, fish or powershell. openworker completion SHELL --help says
+how to load it.`
 		cmd.Example = `  source <(openworker completion bash)
   openworker completion zsh > "${fpath[1]}/_openworker"
   openworker completion fish | source`

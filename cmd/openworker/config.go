@@ -17,8 +17,10 @@ func (m *Main) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show what is configured, and set keys",
-		Long: `Shows what is configured and where each value comes from: the environment goes before the configuration file, and the file
-before what is built in. Keys are shown as set or not, never themselves. No server is asked; openworker doctor does.`,
+		Long: `Shows what is configured and where each value comes from: the environment goes
+before the configuration file, and the file before what is built in. Keys are
+shown as set or not, never themselves. No server is asked; openworker doctor
+does.`,
 		Example: `  openworker config
   openworker config --json
   openworker config set-key Anthropic`,
@@ -150,8 +152,9 @@ func (m *Main) configPathCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "path",
 		Short: "Print where the configuration file is, or would be",
-		Long: `Prints the name of the configuration file, which need not be there: OPENWORKER_CONFIG, or config.yaml in the directory
-openworker of the user's configuration.`,
+		Long: `Prints the name of the configuration file, which need not be there:
+OPENWORKER_CONFIG, or config.yaml in the directory openworker of the user's
+configuration.`,
 		Example: `  openworker config path`,
 		Args:    cobra.NoArgs,
 		RunE: m.begin(func(context.Context, []string) error {
@@ -176,7 +179,8 @@ func (m *Main) configExampleCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "example",
 		Short: "Print a configuration file with everything that may stand in it",
-		Long:  `Prints a configuration file with a comment for everything that may stand in it. All of it is optional.`,
+		Long: `Prints a configuration file with a comment for everything that may stand in it.
+All of it is optional.`,
 		Example: `  mkdir -p "$(dirname "$(openworker config path)")"
   openworker config example > "$(openworker config path)"`,
 		Args: cobra.NoArgs,

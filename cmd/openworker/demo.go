@@ -26,9 +26,11 @@ func (m *Main) demoCommand() *cobra.Command {
 	cmd = &cobra.Command{
 		Use:   "demo",
 		Short: "Kill a process inside a side effect, and see it happen once",
-		Long: `Runs a turn whose tool sends an invoice, in a process of its own, kills that process with SIGKILL after the invoice was sent
-and before that was stored, goes on in a second process, and prints the journal and the invoices. No network and no
-key is needed, and what it makes is removed. The exit code is 1 unless the invoice was sent exactly once.`,
+		Long: `Runs a turn whose tool sends an invoice, in a process of its own, kills that
+process with SIGKILL after the invoice was sent and before that was stored, goes
+on in a second process, and prints the journal and the invoices. No network and
+no key is needed, and what it makes is removed. The exit code is 1 unless the
+invoice was sent exactly once.`,
 		Example: `  openworker demo
   openworker demo --json`,
 		Args: cobra.NoArgs,

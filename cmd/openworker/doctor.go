@@ -39,10 +39,11 @@ func (m *Main) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out what is wrong, and what to do about it",
-		Long: `Looks at the state directory, the store in it, the configuration file, and each provider that has a key or needs none:
-whether its server is there, takes the key, and has the model that would be used. It changes nothing and makes nothing;
-of a server it asks for its list of models, which costs nothing. The exit code is 1 if something is marked ✗; what is
-marked ! may be as you want it.`,
+		Long: `Looks at the state directory, the store in it, the configuration file, and each
+provider that has a key or needs none: whether its server is there, takes the
+key, and has the model that would be used. It changes nothing and makes nothing;
+of a server it asks for its list of models, which costs nothing. The exit code
+is 1 if something is marked ✗; what is marked ! may be as you want it.`,
 		Example: `  openworker doctor
   openworker doctor --model Anthropic/claude-sonnet-5
   openworker doctor --json`,
@@ -64,6 +65,7 @@ marked ! may be as you want it.`,
 }
 
 func (m *Main) printFinding(f finding) {
+	f.Message = strings.ReplaceAll(f.Message, "sqlite: ", "")
 	if m.json {
 		m.printJSON(m.Stdout, f)
 		return

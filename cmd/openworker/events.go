@@ -19,13 +19,14 @@ func (m *Main) eventsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events SESSION",
 		Short: "Print a session's journal",
-		Long: `Prints a session's journal, an event a line. With --follow it goes on with what happens, in whatever process it
-happens, until Ctrl-C. Numbers have no gaps: --after with the last one seen misses nothing and repeats nothing.
-Looking runs nothing.`,
+		Long: `Prints a session's journal, an event a line. With --follow it goes on with what
+happens, in whatever process it happens, until Ctrl-C. Numbers have no gaps:
+--after with the last one seen misses nothing and repeats nothing. Looking runs
+nothing.`,
 		Example: `  openworker events SESSION
   openworker events SESSION --follow
   openworker events SESSION --after 42 --json`,
-		Args:              cobra.ExactArgs(1),
+		Args:              one,
 		ValidArgsFunction: m.completeOne(m.sessionIDs),
 		RunE: m.begin(func(ctx context.Context, args []string) error {
 			return m.events(ctx, args[0], after, follow)

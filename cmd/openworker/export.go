@@ -18,11 +18,12 @@ func (m *Main) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export SESSION",
 		Short: "Write a session's whole journal, to keep or to hand out",
-		Long: `Writes a session's whole journal as JSON, an event a line, oldest first, to standard output or with -o to a new file that
-only you may read. Secrets and a provider's own data are not in it.`,
+		Long: `Writes a session's whole journal as JSON, an event a line, oldest first, to
+standard output or with -o to a new file that only you may read. Secrets and a
+provider's own data are not in it.`,
 		Example: `  openworker export SESSION
   openworker export SESSION -o session.jsonl`,
-		Args:              cobra.ExactArgs(1),
+		Args:              one,
 		ValidArgsFunction: m.completeOne(m.sessionIDs),
 		RunE: m.begin(func(ctx context.Context, args []string) (err error) {
 			h, err := m.openToRead(ctx)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -52,6 +53,11 @@ func TestHelp(t *testing.T) {
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("run the test with -update if this is meant: %s", diff)
 			}
+			for line := range strings.Lines(got) {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 && tt.file != "exit-codes" && tt.file != "chat" {
+					t.Errorf("%d columns: %s", n, line)
+				}
+			}
 			if tt.file != "exit-codes" && !strings.Contains(got, "Examples:") {
 				t.Error("there is no example")
 			}
@@ -67,13 +73,16 @@ func TestMisuseIsToldApartFromFailure(t *testing.T) {
 		says       []string
 	}{
 		{"an unknown command", "frobnicate", exitUsage, []string{"error: invalid_request: unknown command \"frobnicate\"", "openworker --help"}},
+		{"a command that is typed wrong", "sesions", exitUsage, []string{"unknown command \"sesions\"", "did you mean sessions?"}},
+		{"a subcommand that is typed wrong", "sessions shwo", exitUsage, []string{"did you mean show?"}},
+		{"help about nothing", "help nope", exitUsage, []string{"unknown command \"nope\""}},
 		{"an unknown flag", "chat --loud", exitUsage, []string{"unknown flag: --loud", "openworker chat --help"}},
 		{"a number that is none", "events s1 --after x", exitUsage, []string{"--after", "openworker events --help"}},
-		{"too few arguments", "run", exitUsage, []string{"received 0", "openworker run --help"}},
-		{"too many arguments", "events a b", exitUsage, []string{"received 2"}},
+		{"too few arguments", "run", exitUsage, []string{"openworker run needs TEXT", "openworker run --help"}},
+		{"too many arguments", "events a b", exitUsage, []string{"openworker events takes no more than SESSION, and 2 are given"}},
 		{"an agent's setting for a session that has an agent", "run --session s1 --system x hello", exitUsage, []string{"--system is for a new session"}},
 		{"misuse in JSON", "run --json", exitUsage, []string{`{"error":{"code":"invalid_request"`, `"next":"openworker run --help`}},
-		{"a value that the flag does not take", "run --approve sometimes hello", exitUsage, []string{`--approve is "sometimes"`}},
+		{"a value that the flag does not take", "run --approve ask hello", exitUsage, []string{`--approve is "ask"; give always or never`}},
 		{"no tokens", "run --max-output-tokens 0 hello", exitUsage, []string{"--max-output-tokens is 0"}},
 		{"fewer tokens than none", "chat --max-output-tokens -1", exitUsage, []string{"--max-output-tokens is -1"}},
 		{"no session's name", "chat --session=", exitUsage, []string{"--session is empty"}},
@@ -88,7 +97,9 @@ func TestMisuseIsToldApartFromFailure(t *testing.T) {
 		{"a negative number of messages", "sessions show s1 --last -1", exitUsage, []string{"--last is -1"}},
 		{"an unknown session to show", "sessions show s404", exitFailure, []string{"error: session_not_found:"}},
 		{"a key for nobody", "config set-key Nobody", exitFailure, []string{"error: unknown_provider: there is no provider \"Nobody\"; there are OpenAI, Anthropic, Google"}},
-		{"no provider for a key", "config set-key", exitUsage, []string{"received 0", "openworker config set-key --help"}},
+		{"a model's name for a key", "config set-key Gemini", exitFailure, []string{"there is no provider \"Gemini\"; did you mean Google?"}},
+		{"a provider that is typed wrong for a key", "config set-key antropic", exitFailure, []string{"did you mean Anthropic?"}},
+		{"no provider for a key", "config set-key", exitUsage, []string{"openworker config set-key needs PROVIDER"}},
 		{"no agent file to check", "agents check", exitUsage, []string{"openworker agents check --help"}},
 		{"an unknown shell", "completion tcsh", exitUsage, []string{"tcsh"}},
 		{"a model of a provider without a key", "run --model anthropic/claude-sonnet-5 hello", exitFailure, []string{
@@ -130,6 +141,9 @@ func TestVersion(t *testing.T) {
 	p := newPlace(t)
 	if got := p.ok("", "version").out; !strings.HasPrefix(got, "openworker ") || strings.Count(got, "\n") != 1 {
 		t.Errorf("%q", got)
+	}
+	if long, short := p.ok("", "--version").out, p.ok("", "version").out; long != short {
+		t.Errorf("--version prints %q and version %q", long, short)
 	}
 	if got := p.ok("", "version", "--json").out; !strings.HasPrefix(got, `{"version":"`) {
 		t.Errorf("%q", got)

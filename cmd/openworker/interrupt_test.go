@@ -34,7 +34,7 @@ func TestCtrlCCancelsTheOneTurnOfRun(t *testing.T) {
 
 func TestCtrlCWithdrawsAQuestion(t *testing.T) {
 	t.Parallel()
-	c := newPlace(t).sit(nil, "run", "--approve", "ask", "use current_time")
+	c := newPlace(t).sit(nil, "run", "--approve", "always", "use current_time")
 	c.see("[l] leave it open\n? ")
 	c.interrupt()
 	c.see("(cancelled)")

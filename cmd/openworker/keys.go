@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/config"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/document"
 )
 
 // maxSecretBytes is more than any key has.
@@ -21,12 +23,13 @@ func (m *Main) setKeyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "set-key PROVIDER",
 		Short: "Store a provider's key for this user",
-		Long: `Reads a key from standard input, without showing it on a terminal, and stores it in credentials.json beside the
-configuration file, which only this user may read (0600). A key in the environment goes before it. A turn that waits
-for the key goes on.`,
+		Long: `Reads a key from standard input, without showing it on a terminal, and stores it
+in credentials.json beside the configuration file, which only this user may read
+(0600). A key in the environment goes before it. A turn that waits for the key
+goes on.`,
 		Example: `  openworker config set-key Anthropic
   pass show openai | openworker config set-key OpenAI`,
-		Args:              cobra.ExactArgs(1),
+		Args:              one,
 		ValidArgsFunction: m.completeOne(m.providerNames),
 		RunE: m.begin(func(ctx context.Context, args []string) error {
 			cfg, p, err := m.configured(args[0])
@@ -54,7 +57,7 @@ func (m *Main) unsetKeyCommand() *cobra.Command {
 		Short:             "Remove a provider's stored key",
 		Long:              `Removes a key that set-key stored. One in the environment stays what it is.`,
 		Example:           `  openworker config unset-key Anthropic`,
-		Args:              cobra.ExactArgs(1),
+		Args:              one,
 		ValidArgsFunction: m.completeOne(m.providerNames),
 		RunE: m.begin(func(ctx context.Context, args []string) error {
 			cfg, p, err := m.configured(args[0])
@@ -82,6 +85,19 @@ func aboutKeys(cfg *config.Config, err error) error {
 	return advised{err, "make " + cfg.KeyFile + " a file of JSON that only you may read (chmod 600), or remove it and store the keys anew with openworker config set-key PROVIDER"}
 }
 
+// makerOf is the provider of models that are called so.
+func makerOf(name string) string {
+	switch strings.ToLower(name) {
+	case "gemini":
+		return "Google"
+	case "claude":
+		return "Anthropic"
+	case "gpt", "chatgpt":
+		return openAI
+	}
+	return ""
+}
+
 // configured finds a provider that a command names.
 func (m *Main) configured(name string) (*config.Config, config.Provider, error) {
 	cfg, err := m.configuration()
@@ -89,6 +105,9 @@ func (m *Main) configured(name string) (*config.Config, config.Provider, error) 
 		return nil, config.Provider{}, err
 	}
 	p, ok := cfg.Provider(name)
+	if meant := document.Nearest(cmp.Or(makerOf(name), name), cfg.Names()); !ok && meant != "" {
+		return nil, p, api.Errorf(api.CodeUnknownProvider, "there is no provider %q; did you mean %s?", name, meant)
+	}
 	if !ok {
 		return nil, p, api.Errorf(api.CodeUnknownProvider, "there is no provider %q; there are %s, and those of the configuration file", name, strings.Join(cfg.Names(), ", "))
 	}

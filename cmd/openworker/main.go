@@ -23,6 +23,8 @@ type Main struct {
 	Terminal bool
 	// Color is set when standard output shows colours.
 	Color bool
+	// ColorError is set when standard error shows colours.
+	ColorError bool
 	// Lookup finds environment variables.
 	Lookup func(name string) (string, bool)
 	// Interrupts delivers Ctrl-C.
@@ -48,6 +50,8 @@ type Main struct {
 	Secret func() (read func() (string, error), restore func(), err error)
 
 	chosen   choice    // by the command that runs
+	agent    string    // that --agent names
+	session  string    // that --session names
 	screen   io.Writer // standard output as it is, for a program that takes the terminal
 	stateDir string
 	usualDir string // the state directory without --state-dir
@@ -61,12 +65,14 @@ func main() {
 	signal.Notify(interrupts, os.Interrupt)
 	out := term.IsTerminal(int(os.Stdout.Fd()))
 	_, plain := os.LookupEnv("NO_COLOR")
+	plain = plain || os.Getenv("TERM") == "dumb"
 	m := &Main{
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
 		Stderr:     os.Stderr,
 		Terminal:   out && term.IsTerminal(int(os.Stdin.Fd())),
-		Color:      out && !plain && os.Getenv("TERM") != "dumb",
+		Color:      out && !plain,
+		ColorError: term.IsTerminal(int(os.Stderr.Fd())) && !plain,
 		Lookup:     os.LookupEnv,
 		Interrupts: interrupts,
 		Now:        time.Now,

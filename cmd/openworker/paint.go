@@ -5,6 +5,9 @@ type paint bool
 
 func (m *Main) paint() paint { return paint(m.Color && !m.noColor && !m.json) }
 
+// paintError is [Main.paint] for standard error.
+func (m *Main) paintError() paint { return paint(m.ColorError && !m.noColor && !m.json) }
+
 func (p paint) with(code, text string) string {
 	if !p || text == "" {
 		return text

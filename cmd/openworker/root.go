@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/document"
 )
 
 const defaultStateDir = "./.openworker"
@@ -35,11 +37,12 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 		return exitOK
 	case errors.As(err, &status):
 		return int(status)
-	case !m.began:
+	case !m.began && !errors.As(err, new(misuse)):
 		m.json = m.json || slices.Contains(args, "--json")
-		m.report(api.Errorf(api.CodeInvalidRequest, "%w", err), cmd.CommandPath()+" --help shows how")
+		m.report(api.Errorf(api.CodeInvalidRequest, "%s", mistyped(cmd, args, err)), cmd.CommandPath()+" --help shows how")
 		return exitUsage
 	case errors.As(err, new(misuse)):
+		m.json = m.json || slices.Contains(args, "--json")
 		m.report(api.AsError(err), cmd.CommandPath()+" --help shows how")
 		return exitUsage
 	}
@@ -71,18 +74,21 @@ func (m *Main) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "openworker",
 		Short: "Durable agents: a turn survives whatever happens to its process",
-		Long: `OpenWorker runs durable agents. A session is a journal on disk: each message, model answer and tool call is
-stored before anything depends on it, so a killed process loses nothing and repeats nothing.
+		Long: `OpenWorker runs durable agents. A session is a journal on disk: each message,
+model answer and tool call is stored before anything depends on it, so a killed
+process loses nothing and repeats nothing.
 
-The model is that of the first provider with a key (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or a stored one), of
-OPENAI_BASE_URL, or of the configuration file; else of Ollama or llama.cpp on this machine; else an offline one that
-follows simple rules. openworker doctor says what is there, and openworker config what is set.`,
-		Example: `  openworker chat                          talk, with the session kept in ./.openworker
-  openworker run "Say hello"               one turn
-  openworker run --agent reviewer.yaml -   an agent from a file, and standard input
-  openworker events SESSION --follow       watch a session from another terminal
-  openworker doctor                        what is wrong, and what to do about it
-  openworker demo                          kill a process inside a side effect, and see it survive`,
+The model is that of the first provider with a key (OPENAI_API_KEY,
+ANTHROPIC_API_KEY, GEMINI_API_KEY, or a stored one), of OPENAI_BASE_URL, or of
+the configuration file; else of Ollama or llama.cpp on this machine; else an
+offline one that follows simple rules. openworker doctor says what is there, and
+openworker config what is set.`,
+		Example: `  openworker chat                         talk; sessions are in ./.openworker
+  openworker run "Say hello"              one turn
+  openworker run --agent reviewer.yaml -  an agent from a file, standard input
+  openworker events SESSION --follow      watch from another terminal
+  openworker doctor                       what is wrong, and what to do about it
+  openworker demo                         kill a process inside a side effect`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -107,6 +113,11 @@ follows simple rules. openworker doctor says what is there, and openworker confi
 		m.completeFlags(cmd)
 	}
 	completionCommand(root)
+	helpCommand(root)
+	narrow(root)
+	root.Version = version().String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "print what was built")
 	return root
 }
 
@@ -129,7 +140,11 @@ func (m *Main) report(err *api.Error, next string) {
 		}{err, err.Retryable(), next})
 		return
 	}
-	fmt.Fprintf(m.Stderr, "%s\n", m.paint().red(printable("error: "+err.Error())))
+	said := "error: " + err.Error()
+	if errors.As(err, new(*document.Faults)) { // each has its line
+		said = strings.ReplaceAll(said, "\n", "\nerror: "+string(err.Code)+": ")
+	}
+	fmt.Fprintf(m.Stderr, "%s\n", m.paintError().red(printable(said)))
 	if next != "" {
 		fmt.Fprintf(m.Stderr, "  %s\n", printable(next))
 	}

@@ -27,7 +27,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 	flags.StringVar(&s.model, "model", "", "the model, as name or Provider/name; also OPENWORKER_MODEL")
 	flags.StringVar(&s.agent, "agent", "", "a new session's agent: a YAML file (with .yaml or a slash in its name), or the name of an agent in the store")
 	flags.StringVar(&s.system, "system", "", "instructions of a new session's agent")
-	flags.StringVar(&s.approve, "approve", "never", "ask before each tool call, or never: ask|never")
+	flags.StringVar(&s.approve, "approve", "never", "ask before a tool call: always|never")
 	flags.BoolVar(&s.noTools, "no-tools", false, "a new session's agent has no tools")
 	flags.IntVar(&s.tokens, "max-output-tokens", 0, "most that one model call may write (default 8192, or less if the model's own maximum is)")
 }
@@ -37,8 +37,8 @@ func (s *settings) check(flags *pflag.FlagSet) error {
 	switch {
 	case flags.Changed("session") && s.session == "":
 		return misused("--session is empty; give the ID of a session, which openworker sessions lists")
-	case s.approve != "never" && s.approve != "ask":
-		return misused("--approve is %q; give never or ask", s.approve)
+	case s.approve != "never" && s.approve != "always":
+		return misused("--approve is %q; give always or never", s.approve)
 	case flags.Changed("max-output-tokens") && s.tokens < 1:
 		return misused("--max-output-tokens is %d; give at least 1, or leave it out", s.tokens)
 	}
@@ -64,13 +64,14 @@ func (m *Main) runCommand() *cobra.Command {
 	cmd = &cobra.Command{
 		Use:   "run TEXT",
 		Short: "Send one message and print the answer",
-		Long: `Sends one message, to a new session or with --session to an old one, and prints the answer. TEXT "-" is all of
-standard input. Ctrl-C cancels the turn; soon again it leaves, and the turn goes on when its session is opened.`,
+		Long: `Sends one message, to a new session or with --session to an old one, and prints
+the answer. TEXT "-" is all of standard input. Ctrl-C cancels the turn; soon
+again it leaves, and the turn goes on when its session is opened.`,
 		Example: `  openworker run "Say hello"
   openworker run --session SESSION "And now in French"
-  openworker run --agent reviewer.yaml --model Anthropic/claude-sonnet-5 "Look at this"
+  openworker run --agent reviewer.yaml --model anthropic "Look at this"
   git diff | openworker run --json --system "Review this change." -`,
-		Args: cobra.ExactArgs(1),
+		Args: one,
 		RunE: m.begin(func(ctx context.Context, args []string) error {
 			if err := s.check(cmd.Flags()); err != nil {
 				return err

@@ -168,8 +168,9 @@ func (m *Main) deleteCommand() *cobra.Command {
 	cmd = &cobra.Command{
 		Use:   "delete [SESSION…]",
 		Short: "Delete sessions for good",
-		Long: `Deletes the sessions that are named, with whatever they are doing, or with --idle-for all that no turn is under way in
-and that nothing was written to for so long. What is deleted does not come back.`,
+		Long: `Deletes the sessions that are named, with whatever they are doing, or with
+--idle-for all that no turn is under way in and that nothing was written to for
+so long. What is deleted does not come back.`,
 		Example: `  openworker sessions delete SESSION
   openworker sessions delete --idle-for 720h`,
 		ValidArgsFunction: m.completeEach(m.sessionIDs),

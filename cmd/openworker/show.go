@@ -18,11 +18,12 @@ func (m *Main) sessionsShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show SESSION",
 		Short: "Show where a session stands",
-		Long: `Shows where a session stands: what it is doing and waits for, its agent and model, what it has used, open questions, queued
-messages, actions whose outcome is unknown, and its last messages. Looking runs nothing.`,
+		Long: `Shows where a session stands: what it is doing and waits for, its agent and
+model, what it has used, open questions, queued messages, actions whose outcome
+is unknown, and its last messages. Looking runs nothing.`,
 		Example: `  openworker sessions show SESSION
   openworker sessions show SESSION --last 20 --json`,
-		Args:              cobra.ExactArgs(1),
+		Args:              one,
 		ValidArgsFunction: m.completeOne(m.sessionIDs),
 		RunE: m.begin(func(ctx context.Context, args []string) (err error) {
 			if last < 0 || last > api.MaxPage {

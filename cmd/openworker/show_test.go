@@ -47,7 +47,7 @@ func TestASessionIsShownAsItStands(t *testing.T) {
 func TestAWaitingSessionIsShownWithItsQuestion(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	session := p.run("use current_time", "chat", "--approve", "ask").session(t)
+	session := p.run("use current_time", "chat", "--approve", "always").session(t)
 	got := p.ok("", "sessions", "show", session).out
 	for _, text := range []string{"activity     waiting\n", "run          " + session + "-r", "question     ", "current_time"} {
 		if !strings.Contains(got, text) {
@@ -189,7 +189,7 @@ func TestShellsCompleteWhatThereIs(t *testing.T) {
 		{"agents check |", "yaml\nyml\n:8\n"},
 		{"chat --model A|", "Anthropic/\nAnthropic/claude-sonnet-5\n:6\n"},
 		{"chat --model Local/|", "Local/\nLocal/a/b\n:4\n"},
-		{"run --approve |", "never\nask\n:4\n"},
+		{"run --approve |", "always\nnever\n:4\n"},
 		{"config set-key L|", "Local\n:4\n"},
 	}
 	for _, tt := range tests {

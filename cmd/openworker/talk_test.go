@@ -66,7 +66,7 @@ func TestOtherSettingsAreAnotherAgent(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	agents := map[string]bool{}
-	for _, args := range [][]string{{}, {}, {"--system", "Be brief."}, {"--approve", "ask"}, {"--no-tools"}, {"--model", "Scripted/other"}} {
+	for _, args := range [][]string{{}, {}, {"--system", "Be brief."}, {"--approve", "always"}, {"--no-tools"}, {"--model", "Scripted/other"}} {
 		p.ok("", append([]string{"run", "hello"}, args...)...)
 	}
 	for line := range strings.Lines(p.ok("", "sessions", "--json").out) {
@@ -85,7 +85,7 @@ func TestOtherSettingsAreAnotherAgent(t *testing.T) {
 func TestATurnThatWaitsSaysSo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	asked := p.run("use current_time\nnever sent", "chat", "--approve", "ask")
+	asked := p.run("use current_time\nnever sent", "chat", "--approve", "always")
 	session := asked.session(t)
 	if asked.code != exitWaiting || asked.out != "" || !strings.Contains(asked.err, "may it call current_time {}?") ||
 		!strings.Contains(asked.err, "openworker chat --session "+session) {
@@ -102,7 +102,7 @@ func TestATurnThatWaitsSaysSo(t *testing.T) {
 
 func TestADenialIsPassedOnWithItsReason(t *testing.T) {
 	t.Parallel()
-	c := newPlace(t).sit(nil, "run", "--approve", "ask", "use current_time")
+	c := newPlace(t).sit(nil, "run", "--approve", "always", "use current_time")
 	c.see("? ")
 	c.enter("n")
 	c.see("Why not?")

@@ -22,12 +22,8 @@ func (m *Main) versionCommand() *cobra.Command {
 				m.printJSON(m.Stdout, v)
 				return nil
 			}
-			fmt.Fprintf(m.Stdout, "openworker %s", v.Version)
-			if v.Commit != "" {
-				fmt.Fprintf(m.Stdout, " (%s)", v.Commit)
-			}
-			fmt.Fprintf(m.Stdout, ", %s, %s\n", v.Go, v.Platform)
-			return nil
+			_, err := fmt.Fprintln(m.Stdout, v)
+			return err
 		}),
 	}
 }
@@ -37,6 +33,14 @@ type build struct {
 	Commit   string `json:"commit,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+}
+
+func (b build) String() string {
+	commit := ""
+	if b.Commit != "" {
+		commit = " (" + b.Commit + ")"
+	}
+	return "openworker " + b.Version + commit + ", " + b.Go + ", " + b.Platform
 }
 
 func version() build {

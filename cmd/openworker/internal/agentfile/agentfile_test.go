@@ -1,6 +1,8 @@
 package agentfile_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -104,11 +106,19 @@ compaction:
 			if err != nil {
 				t.Fatal(err)
 			}
+			if tt.want.Name == "reviewer" { // which the text does not name
+				tt.want.Name = "reviewer-" + digest(tt.text)
+			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:4])
 }
 
 func TestEachFaultIsToldWhereItStands(t *testing.T) {
@@ -150,7 +160,9 @@ func TestEachFaultIsToldWhereItStands(t *testing.T) {
 		{"an approval of no such tool", good + "tools: [app.send]\napprovals:\n  mode: only\n  tools: [app.send, app.sent]\n", api.CodeInvalidAgent, []string{
 			`5:21: approvals.tools[1]: approvals.tools names "app.sent"`,
 		}},
-		{"an approval mode that is none", good + "approvals: {mode: maybe}\n", api.CodeInvalidAgent, []string{`2:19: approvals.mode "maybe" is not one of`}},
+		{"an approval mode that is none", good + "approvals: {mode: maybe}\n", api.CodeInvalidAgent, []string{`2:19: approvals.mode: is "maybe"; write always, only or never`}},
+		{"an approval mode that is none, with tools", good + "approvals: {mode: maybe, tools: [a]}\n", api.CodeInvalidAgent, []string{`2:19: approvals.mode: is "maybe"; write always, only or never`}},
+		{"a number with a zero before it", good + "limits: {maxModelCalls: 010}\n", api.CodeInvalidRequest, []string{`2:25: limits.maxModelCalls: is 010; leave out the zero`}},
 		{"approvals as text", good + "approvals: never\n", api.CodeInvalidRequest, []string{"2:12: approvals: must be a map of fields and is text"}},
 		{"an option of another host", good + "memory:\n  enabled: true\nsandbox: {}\nguardrails: [pii]\n", api.CodeUnsupportedOption, []string{
 			"3:3: this host does not support the option memory: ", "4:10: this host does not support the option sandbox: ", "5:13: this host does not support the option guardrails: ",
@@ -337,7 +349,7 @@ func TestTheFileInTheGuideIsAnAgent(t *testing.T) {
 	h := host()
 	h.Tools = append(h.Tools, api.ToolDeclaration{Name: "calculate", InputSchema: json.RawMessage(`{"type":"object"}`)})
 	def, err := agentfile.Parse("reviewer.yaml", []byte(text), h)
-	if !ok || err != nil || def.Name != "reviewer" || def.Approvals.Mode != api.ApproveOnly {
+	if !ok || err != nil || def.Name != "reviewer-"+digest(text) || def.Approvals.Mode != api.ApproveOnly {
 		t.Errorf("%+v, %v", def, err)
 	}
 }

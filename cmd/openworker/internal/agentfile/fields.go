@@ -2,6 +2,7 @@ package agentfile
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/document"
@@ -111,6 +112,10 @@ func (r *reader) approvals(v *document.Value) {
 		"mode": func(v *document.Value) {
 			text, ok := r.Text(v)
 			a.Mode, valid = api.ApprovalMode(text), valid && ok
+			if modes := []api.ApprovalMode{api.ApproveAlways, api.ApproveOnly, api.ApproveNever, api.ApproveAuto}; ok && !slices.Contains(modes, a.Mode) {
+				r.Fault(v, api.CodeInvalidAgent, "is %q; write %s, %s or %s", text, api.ApproveAlways, api.ApproveOnly, api.ApproveNever)
+				valid = false
+			}
 		},
 		"tools": func(v *document.Value) {
 			var ok bool

@@ -1,6 +1,8 @@
 package agentfile
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -27,7 +29,8 @@ func Read(path string, host Host) (api.AgentDefinition, error) {
 	return Parse(path, data, host)
 }
 
-// Parse reads an agent. A name that is left out is the file's, without its ending. The error has the code of the
+// Parse reads an agent. A name that is left out is the file's, without its ending, with the beginning of a digest
+// of its content behind it. The error has the code of the
 // first fault (invalid_request, invalid_agent, invalid_limits, invalid_guidance, unknown_provider,
 // unsupported_option) and *document.Faults as its cause.
 func Parse(path string, data []byte, host Host) (api.AgentDefinition, error) {
@@ -37,9 +40,9 @@ func Parse(path string, data []byte, host Host) (api.AgentDefinition, error) {
 	}
 	r := reader{Document: d, host: host}
 	r.read()
-	def := api.AgentDefinition{Name: baseName(path)}
+	def := api.AgentDefinition{}
 	if d.Root.At("name") == nil {
-		r.parts = append(r.parts, part{d.Root, func(def *api.AgentDefinition) { def.Name = baseName(path) }})
+		r.parts = append(r.parts, part{d.Root, func(def *api.AgentDefinition) { def.Name = ownName(path, data) }})
 	}
 	for _, p := range r.parts {
 		r.check(p)
@@ -55,9 +58,12 @@ func Parse(path string, data []byte, host Host) (api.AgentDefinition, error) {
 	return def, d.Err()
 }
 
-func baseName(path string) string {
+// ownName is the name of an agent whose file gives none: another one for each content, so that a file may be changed
+// between two runs and the sessions of both keep what they began with.
+func ownName(path string, data []byte) string {
 	name := filepath.Base(path)
-	return strings.TrimSuffix(name, filepath.Ext(name))
+	digest := sha256.Sum256(data)
+	return strings.TrimSuffix(name, filepath.Ext(name)) + "-" + hex.EncodeToString(digest[:4])
 }
 
 // part is a field that was read: set puts it into a definition.

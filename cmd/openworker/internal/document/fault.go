@@ -23,10 +23,17 @@ type Faults struct {
 	List []Fault
 }
 
-// Error says each on a line of its own, as FILE:LINE:COLUMN: PATH: MESSAGE.
+// maxTold bounds the faults that an error says.
+const maxTold = 20
+
+// Error says each of the first 20 on a line of its own, as FILE:LINE:COLUMN: PATH: MESSAGE, and how many more there are.
 func (f *Faults) Error() string {
 	var lines []string
-	for _, fault := range f.List {
+	for i, fault := range f.List {
+		if i == maxTold {
+			lines = append(lines, fmt.Sprintf("%s: and %d more", f.File, len(f.List)-i))
+			break
+		}
 		message := fault.Message
 		if fault.Path != "" && !strings.Contains(message, fault.Path) {
 			message = fault.Path + ": " + message

@@ -151,6 +151,10 @@ func (d *Document) Int(v *Value) (int, bool) {
 		d.wrong(v, "a whole number")
 		return 0, false
 	}
+	if digits := strings.TrimLeft(v.text, "+-"); len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
+		d.Fault(v, api.CodeInvalidRequest, "is %s; leave out the zero that it begins with, which some read as octal", v.text)
+		return 0, false
+	}
 	n, err := strconv.ParseInt(strings.ReplaceAll(v.text, "_", ""), 0, 64)
 	if err != nil || n > math.MaxInt || n < math.MinInt {
 		d.Fault(v, api.CodeInvalidRequest, "must be a whole number and is %s", v.text)
