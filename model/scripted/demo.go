@@ -138,7 +138,8 @@ func tellResults(req model.Request, results []model.Item) string {
 func demoHelp(req model.Request) string {
 	return "I am the offline model: I follow rules and know nothing. I repeat what you write, \"count to 100\" streams for a while, " +
 		"and \"use TOOL with {json}\" calls a tool. " + listTools(req) +
-		" For a real model set OPENAI_BASE_URL, and OPENAI_API_KEY if the server wants one."
+		" For a real model set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama; openworker doctor says what is there. " +
+		"Until then try: use calculate with {\"expression\": \"6*7\"}"
 }
 
 func listTools(req model.Request) string {

@@ -251,10 +251,11 @@ func TestTheDemoModelFollowsItsRules(t *testing.T) {
 		text   string
 		calls  []scripted.ToolCall
 	}{
-		"a greeting":               {func(r *model.Request) { r.Items[0].Text = "Hello!" }, "offline model", nil},
-		"anything else":            {func(r *model.Request) { r.Items[0].Text = "buy milk" }, "message 1 of this conversation: “buy milk”", nil},
-		"counting":                 {func(r *model.Request) { r.Items[0].Text = "count to 5" }, "1, 2, 3, 4, 5.", nil},
-		"help names the tools":     {func(r *model.Request) { r.Items[0].Text = "help" }, "app__look_up, ping", nil},
+		"a greeting":           {func(r *model.Request) { r.Items[0].Text = "Hello!" }, "offline model", nil},
+		"anything else":        {func(r *model.Request) { r.Items[0].Text = "buy milk" }, "message 1 of this conversation: “buy milk”", nil},
+		"counting":             {func(r *model.Request) { r.Items[0].Text = "count to 5" }, "1, 2, 3, 4, 5.", nil},
+		"help names the tools": {func(r *model.Request) { r.Items[0].Text = "help" }, "app__look_up, ping", nil},
+		"help names what makes a real model answer": {func(r *model.Request) { r.Items[0].Text = "help" }, "set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama; openworker doctor", nil},
 		"a tool":                   {func(r *model.Request) { r.Items[0].Text = `use ping with {"n":1}` }, "", []scripted.ToolCall{{ID: "demo_0", Name: "ping", Arguments: `{"n":1}`}}},
 		"a tool by catalogue name": {func(r *model.Request) { r.Items[0].Text = `Use app.look_up with {}` }, "", []scripted.ToolCall{{ID: "demo_0", Name: "app__look_up", Arguments: `{}`}}},
 		"two tools":                {func(r *model.Request) { r.Items[0].Text = "use ping\nuse ping with {}" }, "", []scripted.ToolCall{{ID: "demo_0", Name: "ping", Arguments: `{}`}, {ID: "demo_1", Name: "ping", Arguments: `{}`}}},
