@@ -45,8 +45,8 @@ func TestTheFooterNamesTheModelOfTheNextMessage(t *testing.T) {
 	}{
 		{"the session's own, though the last turn had another", api.ModelRef{}, func(*stage) {}, tiny},
 		{"the one that was asked for", huge, func(*stage) {}, huge},
-		{"the one that was chosen", api.ModelRef{}, func(s *stage) { s.command("/model huge") }, huge},
-		{"the chosen one in another session too", api.ModelRef{}, func(s *stage) { s.command("/model huge"); s.command("/new") }, huge},
+		{"the one that was chosen", api.ModelRef{}, func(s *stage) { s.choose("huge") }, huge},
+		{"the chosen one in another session too", api.ModelRef{}, func(s *stage) { s.choose("huge"); s.command("/new") }, huge},
 		{"the session's own in another session too", api.ModelRef{}, func(s *stage) { s.command("/new") }, tiny},
 	}
 	for _, tt := range tests {
@@ -144,7 +144,7 @@ func TestTheFooterSaysHowFullTheWindowIs(t *testing.T) {
 			t.Errorf("the footer is %q, want %q", got, step.want)
 		}
 	}
-	s.command("/model huge")
+	s.choose("huge")
 	s.Update(frameMsg{})
 	if got := s.footerLine(); strings.Contains(got, "window") {
 		t.Errorf("of a model whose window is not known the footer is %q", got)
@@ -275,7 +275,7 @@ func TestAModelThatIsRefusedSaysWhatToDo(t *testing.T) {
 		}
 		o.Advice = func(error) string { return "set TEST_API_KEY and start again" }
 	})
-	s.command("/model Test/huge")
+	s.choose("Test/huge")
 	s.Update(frameMsg{})
 	if live := s.live(); !strings.HasSuffix(live, "credentials_missing: Test needs a key\nset TEST_API_KEY and start again") {
 		t.Errorf("the live area is\n%s", live)

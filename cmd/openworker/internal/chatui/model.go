@@ -58,7 +58,8 @@ type chat struct {
 	left        Left
 	err         error // why the program ends by itself
 
-	content string // as composed
+	content string    // as composed
+	asking  []tea.Cmd // for advice
 	cursor  *tea.Cursor
 	tail    []string // the end of the answer, rendered
 }
@@ -135,6 +136,12 @@ type (
 		names []string
 		err   error
 	}
+	chosenMsg struct { // a model that was asked for, or why not and what to do about that
+		model  api.ModelRef
+		err    error
+		advice string
+	}
+	adviceMsg  string // what to do about an error that was told
 	frameMsg   struct{}
 	wakeMsg    struct{}
 	unhintMsg  struct{ hint int }
@@ -146,7 +153,8 @@ type (
 // Update carries out one message.
 func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.update(msg)
-	cmds := []tea.Cmd{cmd, m.flush(m.height)}
+	cmds := append([]tea.Cmd{cmd, m.flush(m.height)}, m.asking...)
+	m.asking = nil
 	if !m.ticking && m.moving() {
 		m.ticking = true
 		cmds = append(cmds, tick())
@@ -208,6 +216,12 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		m.showState(msg)
 	case modelsMsg:
 		m.showModels(msg)
+	case chosenMsg:
+		return m.chosen(msg)
+	case adviceMsg:
+		if msg != "" {
+			m.note(string(msg))
+		}
 	default:
 		m.open()
 		return m.heard(msg)

@@ -30,18 +30,24 @@ func (m *chat) chooseModel(argument string) tea.Cmd {
 	if m.opt.ParseModel == nil {
 		return m.say("another model cannot be chosen here", true)
 	}
-	model, err := m.opt.ParseModel(argument)
-	if err != nil {
-		text := err.Error()
-		if m.opt.Advice != nil {
-			if advice := m.opt.Advice(err); advice != "" {
-				text += "\n" + advice
-			}
+	parse, advice := m.opt.ParseModel, m.opt.Advice
+	_ = m.say("looking for "+argument+" …", false) // until it is found, however long that takes
+	return func() tea.Msg {                        // it may ask servers
+		msg := chosenMsg{}
+		if msg.model, msg.err = parse(argument); msg.err != nil && advice != nil {
+			msg.advice = advice(msg.err)
 		}
-		return m.say(text, true)
+		return msg
 	}
-	m.model = &model
-	m.note(model.String() + " answers the messages to come")
+}
+
+func (m *chat) chosen(msg chosenMsg) tea.Cmd {
+	m.unhint()
+	if msg.err != nil {
+		return m.say(strings.TrimRight(msg.err.Error()+"\n"+msg.advice, "\n"), true)
+	}
+	m.model = &msg.model
+	m.note(msg.model.String() + " answers the messages to come")
 	return nil
 }
 

@@ -47,6 +47,9 @@ func (s *stage) tell(kind api.EventType, data any) {
 	s.Update(frameMsg{})
 }
 
+// choose types /model, and waits for what comes of it.
+func (s *stage) choose(model string) { s.Update(s.command("/model " + model)()) }
+
 // scrollback is what was printed, and live the live area, both as text.
 func (s *stage) scrollback() string { return ansi.Strip(strings.Join(s.lines, "\n")) }
 func (s *stage) live() string       { return ansi.Strip(s.content) }

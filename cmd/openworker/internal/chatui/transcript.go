@@ -119,9 +119,12 @@ func (m *chat) noteIn(style func(string) string, text string) {
 // report prints an error, and what to do about it.
 func (m *chat) report(err error) {
 	m.noteIn(m.ink.red, "error: "+err.Error())
-	if m.opt.Advice != nil {
-		if advice := m.opt.Advice(err); advice != "" {
-			m.note(advice)
-		}
+	m.advise(err)
+}
+
+// advise asks what to do about an error, and not in the screen's loop: that may ask a server.
+func (m *chat) advise(err error) {
+	if advice := m.opt.Advice; advice != nil {
+		m.asking = append(m.asking, func() tea.Msg { return adviceMsg(advice(err)) })
 	}
 }

@@ -307,10 +307,8 @@ func (m *chat) ended(e api.Event, d api.TurnEnded) {
 			err = &api.Error{Code: d.Error.Code, Message: d.Error.Message}
 		}
 		m.noteIn(m.ink.red, text)
-		if m.opt.Advice != nil && err != nil && !m.replaying {
-			if advice := m.opt.Advice(err); advice != "" {
-				m.note(advice)
-			}
+		if err != nil && !m.replaying {
+			m.advise(err)
 		}
 	case api.StatusCancelled:
 		m.note("(cancelled)")
