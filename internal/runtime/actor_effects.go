@@ -236,7 +236,8 @@ func (c *transcriptCache) bytes() int {
 	if c.t == nil {
 		return 0
 	}
-	return c.t.Bytes() + c.encoded.Bytes()
+	const item = 256 // an item without its texts, which the transcript holds
+	return c.t.Bytes() + c.encoded.Bytes() + item*cap(c.items)
 }
 
 // request gives the conversation for a model call: every call in it has its result.

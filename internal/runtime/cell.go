@@ -11,10 +11,12 @@ import (
 	"github.com/openworkerai/openworker/store"
 )
 
-// Bounds of the cache of sessions that nothing runs in.
+// Bounds of the cache of sessions that nothing runs in. Their bytes are counted once in so many times that a
+// session comes to rest.
 const (
-	maxIdleCells = 512
-	maxIdleBytes = 64 << 20
+	maxIdleCells = 128
+	maxIdleBytes = 32 << 20
+	trimEvery    = 32
 )
 
 // cell is the shell around one actor: a lock, a timer and the contexts of its running effects. Between
@@ -280,7 +282,7 @@ func (r *Runtime) drop(c *cell) {
 // trim drops the caches of idle sessions that were used longest ago, beyond the bounds.
 func (r *Runtime) trim() {
 	r.mu.Lock()
-	if len(r.cells) <= maxIdleCells {
+	if r.rests++; len(r.cells) <= maxIdleCells && r.rests%trimEvery != 0 {
 		r.mu.Unlock()
 		return
 	}

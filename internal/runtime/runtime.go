@@ -59,6 +59,7 @@ type Runtime struct {
 	mu      sync.Mutex
 	cells   map[string]*cell
 	used    uint64
+	rests   uint64 // times that a session came to rest
 	waiters map[uint64]chan Reply
 	waiter  uint64
 	closing bool
