@@ -1,7 +1,6 @@
 package google_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -239,25 +238,6 @@ func TestC48AnAnswerBeyondItsBoundsEndsTheAttemptInLittleMemory(t *testing.T) {
 				t.Errorf("the heap grew by %d MiB", grown>>20)
 			}
 		})
-	}
-}
-
-func TestCancellingBeforeTheFirstByteReturnsAtOnce(t *testing.T) {
-	t.Parallel()
-	arrived := make(chan struct{})
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		close(arrived)
-		<-r.Context().Done()
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-arrived
-		cancel()
-	}()
-	_, err := newProvider(t, google.Config{BaseURL: url}).Stream(ctx, modeltest.Request(), discard)
-	if e := failure(t, err); e.Kind != model.KindCancelled {
-		t.Errorf("got %v, want cancelled", e)
 	}
 }
 

@@ -3,7 +3,10 @@ package modeltest
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
@@ -76,6 +79,22 @@ func testCancel(t *testing.T, subject Subject) {
 		case <-deadline:
 			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
 		}
+	}
+}
+
+// testCancelEarly cancels while the server has the request and has said nothing.
+func testCancelEarly(t *testing.T, subject Subject) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // a client that goes away is seen below
+		cancel()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(s.Close)
+	_, err := subject.New(t, Options{URL: s.URL, StreamIdle: time.Hour}).Stream(ctx, Request(), func(model.Delta) {})
+	if got := kindOf(t, err); got != model.KindCancelled {
+		t.Errorf("got kind %s, want cancelled", got)
 	}
 }
 

@@ -35,6 +35,7 @@ const Credential = "sk-modeltest-0123456789"
 func Run(t *testing.T, subject Subject) {
 	cases := selected(t, subject)
 	t.Run("a cancelled stream", func(t *testing.T) { testCancel(t, subject) })
+	t.Run("a call cancelled before the first byte", func(t *testing.T) { testCancelEarly(t, subject) })
 	t.Run("a context that has ended makes no request", func(t *testing.T) { testEnded(t, subject) })
 	t.Run("connections are used again", func(t *testing.T) { testReuse(t, subject) })
 	t.Run("a server that is not there is unreachable", func(t *testing.T) { testUnreachable(t, subject) })

@@ -271,25 +271,6 @@ func TestASlowConsumerIsNoSilentServer(t *testing.T) {
 	}
 }
 
-func TestCancellingBeforeTheFirstByteReturnsAtOnce(t *testing.T) {
-	t.Parallel()
-	arrived := make(chan struct{})
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		close(arrived)
-		<-r.Context().Done()
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-arrived
-		cancel()
-	}()
-	_, err := newProvider(t, openaichat.Config{BaseURL: url}).Stream(ctx, modeltest.Request(), discard)
-	if e := failure(t, err); e.Kind != model.KindCancelled {
-		t.Errorf("got %v, want cancelled", e)
-	}
-}
-
 func TestHTTP2IsSpokenWhereTheServerDoes(t *testing.T) {
 	t.Parallel()
 	gone := make(chan struct{})
