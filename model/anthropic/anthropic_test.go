@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,24 +18,6 @@ import (
 	"github.com/openworkerai/openworker/model/anthropic"
 	"github.com/openworkerai/openworker/model/modeltest"
 )
-
-func failure(t *testing.T, err error) *model.Error {
-	t.Helper()
-	var e *model.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got %v, want a *model.Error", err)
-	}
-	return e
-}
-
-func discard(model.Delta) {}
-
-func serve(t *testing.T, handler http.HandlerFunc) string {
-	t.Helper()
-	s := httptest.NewServer(handler)
-	t.Cleanup(s.Close)
-	return s.URL
-}
 
 func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 	t.Parallel()
@@ -99,7 +80,7 @@ func listen(t *testing.T) (url string, last func() seen) {
 	_, body, _ := strings.Cut(string(data), "\n\n")
 	var mu sync.Mutex
 	var kept seen
-	url = serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url = modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		mu.Lock()
 		kept = seen{r.URL.Path, r.Header.Clone()}
@@ -125,11 +106,11 @@ var environment = []string{
 }
 
 func TestTheEnvironmentChangesNothing(t *testing.T) {
-	hostile := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked for %s", r.Host, r.URL) })
+	hostile := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked for %s", r.Host, r.URL) })
 	url, last := listen(t)
 	ask := func() seen {
 		p := newProvider(t, anthropic.Config{BaseURL: url + "/gate", Headers: map[string]string{"X-Team": "red"}})
-		if _, err := p.Stream(t.Context(), modeltest.Request(), discard); err != nil {
+		if _, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard); err != nil {
 			t.Fatal(err)
 		}
 		return last()
@@ -188,7 +169,7 @@ func TestHeadersAreTheConfiguredOnes(t *testing.T) {
 	} {
 		req := modeltest.Request()
 		req.Model, req.Credential = test.model, test.credential
-		if _, err := p.Stream(t.Context(), req, discard); err != nil {
+		if _, err := p.Stream(t.Context(), req, modeltest.Discard); err != nil {
 			t.Fatal(err)
 		}
 		header := last().Header
@@ -204,15 +185,15 @@ func TestHeadersAreTheConfiguredOnes(t *testing.T) {
 
 func TestACredentialGoesToItsServerOnly(t *testing.T) {
 	t.Parallel()
-	other := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	other := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		t.Errorf("the other server was asked with %q", r.Header.Get("X-Api-Key"))
 	})
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		url := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, status) })
+		url := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, status) })
 		followers := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}
 		for _, client := range []*http.Client{nil, followers} {
-			_, err := newProvider(t, anthropic.Config{BaseURL: url, HTTPClient: client}).Stream(t.Context(), modeltest.Request(), discard)
-			if e := failure(t, err); e.Kind != model.KindRefused || e.Status != status {
+			_, err := newProvider(t, anthropic.Config{BaseURL: url, HTTPClient: client}).Stream(t.Context(), modeltest.Request(), modeltest.Discard)
+			if e := modeltest.Failure(t, err); e.Kind != model.KindRefused || e.Status != status {
 				t.Errorf("%d: got %v, want it refused", status, e)
 			}
 		}
@@ -255,14 +236,14 @@ func TestC48AnAnswerBeyondItsBoundsEndsTheAttemptInLittleMemory(t *testing.T) {
 		"blocks for ever":            {endless("", start(`{"type":"text","text":""}`)), "4096 blocks"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProvider(t, anthropic.Config{BaseURL: serve(t, test.handler)})
+			p := newProvider(t, anthropic.Config{BaseURL: modeltest.Serve(t, test.handler)})
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			_, err := p.Stream(t.Context(), modeltest.Request(), discard)
+			_, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard)
 			runtime.GC()
 			runtime.ReadMemStats(&after)
-			if e := failure(t, err); !strings.Contains(e.Message, test.message) || e.Kind != model.KindMalformed {
+			if e := modeltest.Failure(t, err); !strings.Contains(e.Message, test.message) || e.Kind != model.KindMalformed {
 				t.Errorf("got %v, want a message with %q", e, test.message)
 			}
 			if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 256<<20 {
@@ -279,12 +260,12 @@ func TestWhatWasCountedBeforeAFailureIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, body, _ := strings.Cut(string(data), "\n\n")
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, body)
 	})
-	_, err = newProvider(t, anthropic.Config{BaseURL: url}).Stream(t.Context(), modeltest.Request(), discard)
-	e := failure(t, err)
+	_, err = newProvider(t, anthropic.Config{BaseURL: url}).Stream(t.Context(), modeltest.Request(), modeltest.Discard)
+	e := modeltest.Failure(t, err)
 	// The one token that message_start counts is not what was received.
 	if diff := cmp.Diff(api.Usage{InputTokens: 120, CachedInputTokens: 100}, e.Usage); diff != "" || e.Received != len(halfText) {
 		t.Errorf("%d bytes received, usage (-want +got):\n%s", e.Received, diff)

@@ -81,7 +81,7 @@ func TestC08AConversationThatChangesModelsIsTakenByAStrictServer(t *testing.T) {
 							sent[req.Model]++
 						}
 					}
-					resp, err := p.Stream(t.Context(), req, discard)
+					resp, err := p.Stream(t.Context(), req, modeltest.Discard)
 					if err != nil {
 						t.Fatalf("turn %d, model %s: %v (refused: %s)", turn, req.Model, err, s.Refusals())
 					}
@@ -128,7 +128,7 @@ func TestAT2FilesArriveUnchanged(t *testing.T) {
 		{Text: "with"}, {Name: "report.pdf", MediaType: model.TypePDF, Data: pdf},
 		{Name: "n.txt", MediaType: "text/plain", Data: []byte("notes")},
 	}}}
-	if _, err := p.Stream(t.Context(), req, discard); err != nil {
+	if _, err := p.Stream(t.Context(), req, modeltest.Discard); err != nil {
 		t.Fatalf("%v (refused: %s)", err, s.Refusals())
 	}
 	got := s.Requests()[0].Messages[1]
@@ -146,7 +146,7 @@ func BenchmarkCallOverLoopback(b *testing.B) {
 	p := newProvider(b, anthropic.Config{BaseURL: s.Base(modeltestserver.Messages)})
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.Stream(b.Context(), modeltest.Request(), discard); err != nil {
+		if _, err := p.Stream(b.Context(), modeltest.Request(), modeltest.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

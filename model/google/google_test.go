@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,24 +20,6 @@ import (
 	"github.com/openworkerai/openworker/model/google"
 	"github.com/openworkerai/openworker/model/modeltest"
 )
-
-func failure(t *testing.T, err error) *model.Error {
-	t.Helper()
-	var e *model.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got %v, want a *model.Error", err)
-	}
-	return e
-}
-
-func discard(model.Delta) {}
-
-func serve(t *testing.T, handler http.HandlerFunc) string {
-	t.Helper()
-	s := httptest.NewServer(handler)
-	t.Cleanup(s.Close)
-	return s.URL
-}
 
 const okStream = `data: {"candidates":[{"content":{"parts":[{"text":"ok"}],"role":"model"},"finishReason":"STOP"}]}` + "\r\n\r\n"
 
@@ -81,8 +62,8 @@ func TestTheZeroConfigurationIsGooglesOwnAPI(t *testing.T) {
 		asked = r.URL.String()
 		return nil, errors.New("no network in tests")
 	})}})
-	_, err := p.Stream(t.Context(), modeltest.Request(), discard)
-	if e := failure(t, err); e.Kind != model.KindUnreachable {
+	_, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard)
+	if e := modeltest.Failure(t, err); e.Kind != model.KindUnreachable {
 		t.Errorf("got %v", e)
 	}
 	if want := "https://generativelanguage.googleapis.com/v1beta/models/test-model:streamGenerateContent?alt=sse"; asked != want || p.Name() != "Google" {
@@ -119,7 +100,7 @@ func TestFactsAreTheConfiguredOnesElseTheKnown(t *testing.T) {
 
 // Whatever the SDK would take from the environment, the request goes where Config says, with the given credential.
 func TestTheEnvironmentIsNotRead(t *testing.T) {
-	elsewhere := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Errorf("another server was asked: %s", r.URL) })
+	elsewhere := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) { t.Errorf("another server was asked: %s", r.URL) })
 	key := filepath.Join(t.TempDir(), "credentials.json")
 	if err := os.WriteFile(key, []byte(`{"type":"service_account","token_uri":"`+elsewhere+`"}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -135,7 +116,7 @@ func TestTheEnvironmentIsNotRead(t *testing.T) {
 	}
 	type asked struct{ URL, Key, Authorization, Project string }
 	var got []asked
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, asked{r.URL.String(), r.Header.Get("X-Goog-Api-Key"), r.Header.Get("Authorization"), r.Header.Get("X-Goog-User-Project")})
 		writeStream(w, okStream)
 	})
@@ -143,11 +124,11 @@ func TestTheEnvironmentIsNotRead(t *testing.T) {
 	for _, name := range []string{"gemini-2.5-flash", "tunedModels/a b", "models/x/../y?z"} {
 		req := modeltest.Request()
 		req.Model = name
-		if _, err := p.Stream(t.Context(), req, discard); err != nil {
+		if _, err := p.Stream(t.Context(), req, modeltest.Discard); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := newProvider(t, google.Config{BaseURL: url, KeyOptional: true}).Stream(t.Context(), model.Request{Model: "m", Items: modeltest.Request().Items}, discard); err != nil {
+	if _, err := newProvider(t, google.Config{BaseURL: url, KeyOptional: true}).Stream(t.Context(), model.Request{Model: "m", Items: modeltest.Request().Items}, modeltest.Discard); err != nil {
 		t.Fatal(err)
 	}
 	want := []asked{
@@ -165,12 +146,12 @@ func TestACredentialIsOfItsCallAndGoesToItsServerOnly(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var keys, elsewhere []string
-	other := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	other := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		elsewhere = append(elsewhere, r.Header.Get("X-Goog-Api-Key"))
 	})
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		keys = append(keys, r.Header.Get("X-Goog-Api-Key")+"|"+r.Header.Get("X-Title"))
 		mu.Unlock()
@@ -180,8 +161,8 @@ func TestACredentialIsOfItsCallAndGoesToItsServerOnly(t *testing.T) {
 	for _, credential := range []string{"key-1", "key-2"} {
 		req := modeltest.Request()
 		req.Credential = credential
-		_, err := p.Stream(t.Context(), req, discard)
-		if e := failure(t, err); e.Kind != model.KindRefused || e.Status != http.StatusTemporaryRedirect {
+		_, err := p.Stream(t.Context(), req, modeltest.Discard)
+		if e := modeltest.Failure(t, err); e.Kind != model.KindRefused || e.Status != http.StatusTemporaryRedirect {
 			t.Errorf("got %v, want it refused", e)
 		}
 	}
@@ -224,14 +205,14 @@ func TestC48AnAnswerBeyondItsBoundsEndsTheAttemptInLittleMemory(t *testing.T) {
 		"arguments without an end":  {part(call), "16 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProvider(t, google.Config{BaseURL: serve(t, endless(test.unit))})
+			p := newProvider(t, google.Config{BaseURL: modeltest.Serve(t, endless(test.unit))})
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			_, err := p.Stream(t.Context(), modeltest.Request(), discard)
+			_, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard)
 			runtime.GC()
 			runtime.ReadMemStats(&after)
-			if e := failure(t, err); !strings.Contains(e.Message, test.message) || e.Kind != model.KindMalformed {
+			if e := modeltest.Failure(t, err); !strings.Contains(e.Message, test.message) || e.Kind != model.KindMalformed {
 				t.Errorf("got %v, want a message with %q", e, test.message)
 			}
 			if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 256<<20 {
@@ -244,23 +225,23 @@ func TestC48AnAnswerBeyondItsBoundsEndsTheAttemptInLittleMemory(t *testing.T) {
 // Tools whose schema or settings are no JSON are the host's fault and reach no server.
 func TestARequestThatCannotBeEncodedIsNotSent(t *testing.T) {
 	t.Parallel()
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("a request was made") })
+	url := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("a request was made") })
 	req := modeltest.Request()
 	req.Tools[0].InputSchema = []byte(`{"type":`)
-	_, err := newProvider(t, google.Config{BaseURL: url}).Stream(t.Context(), req, discard)
-	if e := failure(t, err); e.Kind != model.KindUnclassified || e.Retryable() || !strings.Contains(e.Message, "cannot be encoded") {
+	_, err := newProvider(t, google.Config{BaseURL: url}).Stream(t.Context(), req, modeltest.Discard)
+	if e := modeltest.Failure(t, err); e.Kind != model.KindUnclassified || e.Retryable() || !strings.Contains(e.Message, "cannot be encoded") {
 		t.Errorf("got %v", e)
 	}
 }
 
 func TestAToolIsCalledByTheNameThatTheHostGaveIt(t *testing.T) {
 	t.Parallel()
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		writeStream(w, `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"_3d_view"}},{"functionCall":{"name":"_y"}},{"functionCall":{"name":"__3d_view"}},{"functionCall":{"name":"_9"}}]},"finishReason":"STOP"}]}`+"\n\n")
 	})
 	req := modeltest.Request()
 	req.Tools = []model.Tool{{Name: "_3d_view"}, {Name: "3d_view"}, {Name: "_y"}}
-	resp, err := newProvider(t, google.Config{BaseURL: url}).Stream(t.Context(), req, discard)
+	resp, err := newProvider(t, google.Config{BaseURL: url}).Stream(t.Context(), req, modeltest.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

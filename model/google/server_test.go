@@ -77,7 +77,7 @@ func TestC08AConversationThatChangesItsModelIsAcceptedAtEachStep(t *testing.T) {
 		if err := model.Check(req); err != nil {
 			t.Fatal(err)
 		}
-		resp, err := p.Stream(t.Context(), req, discard)
+		resp, err := p.Stream(t.Context(), req, modeltest.Discard)
 		if err != nil {
 			t.Fatalf("step %d: %v", step, err)
 		}
@@ -113,7 +113,7 @@ func TestWhatTheServerSeesIsWhatWasSaid(t *testing.T) {
 		{Kind: model.ToolResultItem, CallID: "c1", Output: "no such city", Failed: true},
 		{Kind: model.UserItem, Text: "well?"},
 	}
-	if _, err := p.Stream(t.Context(), req, discard); err != nil {
+	if _, err := p.Stream(t.Context(), req, modeltest.Discard); err != nil {
 		t.Fatal(err)
 	}
 	got := s.Requests()[0]
@@ -158,7 +158,7 @@ func BenchmarkCallOverLoopback(b *testing.B) {
 	p := newProvider(b, google.Config{BaseURL: s.Base(modeltestserver.Gemini)})
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.Stream(b.Context(), modeltest.Request(), discard); err != nil {
+		if _, err := p.Stream(b.Context(), modeltest.Request(), modeltest.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

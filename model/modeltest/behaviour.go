@@ -21,11 +21,7 @@ const patience = 10 * time.Second
 
 func kindOf(t *testing.T, err error) model.ErrorKind {
 	t.Helper()
-	var failure *model.Error
-	if !errors.As(err, &failure) {
-		t.Fatalf("got %v, want a *model.Error", err)
-	}
-	return failure.Kind
+	return Failure(t, err).Kind
 }
 
 func find(t *testing.T, prefix string) Case {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,13 +17,6 @@ import (
 	"github.com/openworkerai/openworker/model/modeltest"
 	"github.com/openworkerai/openworker/model/openai"
 )
-
-func serve(t testing.TB, handler http.HandlerFunc) string {
-	t.Helper()
-	s := httptest.NewServer(handler)
-	t.Cleanup(s.Close)
-	return s.URL
-}
 
 // wired is a server without a network that answers each request with a stream of these bytes.
 type wired []byte
@@ -50,8 +42,6 @@ func recorded(t testing.TB, name string) []byte {
 	_, body, _ := bytes.Cut(data, []byte("\n\n"))
 	return body
 }
-
-func discard(model.Delta) {}
 
 // TestWhatGoesWithAnItemIsKeptBesideIt shows what is kept of items for the same model (C08).
 func TestWhatGoesWithAnItemIsKeptBesideIt(t *testing.T) {
@@ -80,7 +70,7 @@ func TestWhatGoesWithAnItemIsKeptBesideIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newProvider(t, openai.Config{HTTPClient: &http.Client{Transport: wired(recorded(t, name))}})
-			resp, err := p.Stream(t.Context(), modeltest.Request(), discard)
+			resp, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +117,7 @@ func FuzzAStream(f *testing.F) {
 			emitted[which(d.Reasoning)].WriteString(d.Text)
 		})
 		if err != nil {
-			if e := failure(t, err); e.Message == "" || len(e.Message) > 1000 || e.Received < emitted[0].Len()+emitted[1].Len() {
+			if e := modeltest.Failure(t, err); e.Message == "" || len(e.Message) > 1000 || e.Received < emitted[0].Len()+emitted[1].Len() {
 				t.Errorf("got %+v after %d bytes", e, emitted[0].Len()+emitted[1].Len())
 			}
 			return
@@ -170,7 +160,7 @@ func answerTo(t *testing.T, events ...string) (model.Response, *model.Error) {
 	t.Helper()
 	stream := "data: " + strings.Join(events, "\n\ndata: ") + "\n\n"
 	p := newProvider(t, openai.Config{HTTPClient: &http.Client{Transport: wired(stream)}})
-	resp, err := p.Stream(t.Context(), modeltest.Request(), discard)
+	resp, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard)
 	var failure *model.Error
 	if err != nil && !errors.As(err, &failure) {
 		t.Fatal(err)

@@ -17,15 +17,6 @@ import (
 	"github.com/openworkerai/openworker/model/openai"
 )
 
-func failure(t testing.TB, err error) *model.Error {
-	t.Helper()
-	var e *model.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got %v, want a *model.Error", err)
-	}
-	return e
-}
-
 func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -73,7 +64,7 @@ func TestFactsAreTheConfiguredOnesElseTheKnown(t *testing.T) {
 // TestNothingIsReadFromTheEnvironment sets every variable that the SDK knows, and those of proxies, to what would lead
 // a tenant's traffic elsewhere.
 func TestNothingIsReadFromTheEnvironment(t *testing.T) {
-	elsewhere := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request went where the environment says") })
+	elsewhere := modeltest.Serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request went where the environment says") })
 	for name, value := range map[string]string{
 		"OPENAI_BASE_URL": elsewhere, "OPENAI_API_KEY": "sk-hostile", "OPENAI_ADMIN_KEY": "sk-hostile", "OPENAI_ORG_ID": "org-hostile",
 		"OPENAI_PROJECT_ID": "proj-hostile", "OPENAI_WEBHOOK_SECRET": "whsec-hostile", "OPENAI_LOG": "debug",
@@ -85,7 +76,7 @@ func TestNothingIsReadFromTheEnvironment(t *testing.T) {
 	}
 	var got []string
 	stream := recorded(t, "text")
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		var head strings.Builder
 		if err := r.Header.Write(&head); err != nil {
 			t.Error(err)
@@ -103,7 +94,7 @@ func TestNothingIsReadFromTheEnvironment(t *testing.T) {
 		p := newProvider(t, config)
 		for _, credential := range []string{"sk-1", ""} {
 			req.Credential = credential
-			if _, err := p.Stream(t.Context(), req, discard); err != nil && (credential != "" || config.KeyOptional) {
+			if _, err := p.Stream(t.Context(), req, modeltest.Discard); err != nil && (credential != "" || config.KeyOptional) {
 				t.Error(err)
 			}
 		}
@@ -119,13 +110,13 @@ func TestNothingIsReadFromTheEnvironment(t *testing.T) {
 
 func TestACredentialGoesToItsServerOnly(t *testing.T) {
 	t.Parallel()
-	other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the other server was asked") })
+	other := modeltest.Serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the other server was asked") })
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		url := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, status) })
+		url := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, status) })
 		followers := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}
 		for _, client := range []*http.Client{nil, followers} {
-			_, err := newProvider(t, openai.Config{BaseURL: url, HTTPClient: client}).Stream(t.Context(), modeltest.Request(), discard)
-			if e := failure(t, err); e.Kind != model.KindRefused || e.Status != status {
+			_, err := newProvider(t, openai.Config{BaseURL: url, HTTPClient: client}).Stream(t.Context(), modeltest.Request(), modeltest.Discard)
+			if e := modeltest.Failure(t, err); e.Kind != model.KindRefused || e.Status != status {
 				t.Errorf("%d: got %v, want it refused", status, e)
 			}
 		}
@@ -134,11 +125,11 @@ func TestACredentialGoesToItsServerOnly(t *testing.T) {
 
 func TestASchemaThatIsNoObjectIsRefusedUnsent(t *testing.T) {
 	t.Parallel()
-	url := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was made") })
+	url := modeltest.Serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was made") })
 	req := modeltest.Request()
 	req.Tools[1].InputSchema = []byte(`true`)
-	_, err := newProvider(t, openai.Config{BaseURL: url}).Stream(t.Context(), req, discard)
-	if e := failure(t, err); e.Kind != model.KindRefused || !strings.Contains(e.Message, "get_time") {
+	_, err := newProvider(t, openai.Config{BaseURL: url}).Stream(t.Context(), req, modeltest.Discard)
+	if e := modeltest.Failure(t, err); e.Kind != model.KindRefused || !strings.Contains(e.Message, "get_time") {
 		t.Errorf("got %v, want it refused with the tool's name", e)
 	}
 }
@@ -162,7 +153,7 @@ func TestC48AnAnswerBeyondItsBoundsEndsTheAttemptInLittleMemory(t *testing.T) {
 		"the name of a call":       {data(`{"type":"response.output_item.added","item":{"type":"function_call","name":"` + strings.Repeat("x", 9<<20) + `"}}`), data(`{"type":"response.function_call_arguments.delta","delta":"` + long + `"}`), "16 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			url := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				_, _ = io.WriteString(w, test.head)
 				block := []byte(strings.Repeat(test.unit, max(1, (64<<10)/len(test.unit))))
@@ -176,10 +167,10 @@ func TestC48AnAnswerBeyondItsBoundsEndsTheAttemptInLittleMemory(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			_, err := p.Stream(t.Context(), modeltest.Request(), discard)
+			_, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard)
 			runtime.GC()
 			runtime.ReadMemStats(&after)
-			if e := failure(t, err); !strings.Contains(e.Message, test.message) || !e.Retryable() {
+			if e := modeltest.Failure(t, err); !strings.Contains(e.Message, test.message) || !e.Retryable() {
 				t.Errorf("got %v, want a message with %q", e, test.message)
 			}
 			if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 256<<20 {

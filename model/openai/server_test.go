@@ -77,7 +77,7 @@ func TestAStrictServerTakesEveryRequestOfALongConversation(t *testing.T) {
 		if err := model.Check(req); err != nil {
 			t.Fatal(err)
 		}
-		resp, err := p.Stream(t.Context(), req, discard)
+		resp, err := p.Stream(t.Context(), req, modeltest.Discard)
 		if err != nil {
 			t.Fatalf("round %d: %v; the server refused %q", round, err, s.Refusals())
 		}
@@ -110,14 +110,14 @@ func TestReasoningReturnsToItsOwnModelOnly(t *testing.T) {
 	p := newProvider(t, openai.Config{BaseURL: s.Base(modeltestserver.Responses)})
 	req := modeltest.Request()
 	req.Model = "gpt-5"
-	resp, err := p.Stream(t.Context(), req, discard)
+	resp, err := p.Stream(t.Context(), req, modeltest.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Items = append(req.Items, answered(resp, "ow")...)
 	for _, name := range []string{"gpt-5", "gpt-5-mini", "gpt-4o"} {
 		req.Model = name
-		if _, err := p.Stream(t.Context(), req, discard); err != nil {
+		if _, err := p.Stream(t.Context(), req, modeltest.Discard); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
@@ -152,8 +152,8 @@ func TestFaultsOfAServerAreOfTheirKind(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, modeltestserver.Config{Handler: func(modeltestserver.Request) modeltestserver.Reply { return test.reply }})
 			p := newProvider(t, openai.Config{BaseURL: s.Base(modeltestserver.Responses), StreamIdle: time.Second})
-			_, err := p.Stream(t.Context(), modeltest.Request(), discard)
-			e := failure(t, err)
+			_, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard)
+			e := modeltest.Failure(t, err)
 			if e.Kind != test.kind || e.Received != len(test.reply.Text) {
 				t.Errorf("got %v after %d bytes, want %s", e, e.Received, test.kind)
 			}
@@ -170,7 +170,7 @@ func BenchmarkCallOverLoopback(b *testing.B) {
 	p := newProvider(b, openai.Config{BaseURL: s.Base(modeltestserver.Responses)})
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.Stream(b.Context(), modeltest.Request(), discard); err != nil {
+		if _, err := p.Stream(b.Context(), modeltest.Request(), modeltest.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -23,24 +23,6 @@ import (
 	"github.com/openworkerai/openworker/model/openaichat"
 )
 
-func failure(t *testing.T, err error) *model.Error {
-	t.Helper()
-	var e *model.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got %v, want a *model.Error", err)
-	}
-	return e
-}
-
-func discard(model.Delta) {}
-
-func serve(t *testing.T, handler http.HandlerFunc) string {
-	t.Helper()
-	s := httptest.NewServer(handler)
-	t.Cleanup(s.Close)
-	return s.URL
-}
-
 func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -113,14 +95,14 @@ func TestC48AnAnswerBeyondItsBoundsEndsTheAttemptInLittleMemory(t *testing.T) {
 		"a header that is far too big": {func(w http.ResponseWriter, r *http.Request) { w.Header().Set("X-Big", strings.Repeat("x", 1<<20)) }, "no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProvider(t, openaichat.Config{BaseURL: serve(t, test.handler)})
+			p := newProvider(t, openaichat.Config{BaseURL: modeltest.Serve(t, test.handler)})
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			_, err := p.Stream(t.Context(), modeltest.Request(), discard)
+			_, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard)
 			runtime.GC()
 			runtime.ReadMemStats(&after)
-			if e := failure(t, err); !strings.Contains(e.Message, test.message) || !e.Retryable() {
+			if e := modeltest.Failure(t, err); !strings.Contains(e.Message, test.message) || !e.Retryable() {
 				t.Errorf("got %v, want a message with %q", e, test.message)
 			}
 			if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 256<<20 {
@@ -140,7 +122,7 @@ func (w jsonWriter) Write(b []byte) (int, error) {
 
 func TestAnErrorsBodyIsReadToABoundOnly(t *testing.T) {
 	t.Parallel()
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusInternalServerError)
 		block := bytes.Repeat([]byte("x"), 64<<10)
 		for {
@@ -149,8 +131,8 @@ func TestAnErrorsBodyIsReadToABoundOnly(t *testing.T) {
 			}
 		}
 	})
-	_, err := newProvider(t, openaichat.Config{BaseURL: url}).Stream(t.Context(), modeltest.Request(), discard)
-	if e := failure(t, err); e.Kind != model.KindOverloaded || len(e.Message) > 1000 {
+	_, err := newProvider(t, openaichat.Config{BaseURL: url}).Stream(t.Context(), modeltest.Request(), modeltest.Discard)
+	if e := modeltest.Failure(t, err); e.Kind != model.KindOverloaded || len(e.Message) > 1000 {
 		t.Errorf("got %v", e)
 	}
 }
@@ -159,18 +141,18 @@ func TestACredentialGoesToItsServerOnly(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var elsewhere []string
-	other := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	other := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		elsewhere = append(elsewhere, r.Header.Get("Authorization"))
 	})
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		url := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, status) })
+		url := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, status) })
 		followers := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}
 		for _, client := range []*http.Client{nil, followers} {
 			p := newProvider(t, openaichat.Config{BaseURL: url, HTTPClient: client})
-			_, err := p.Stream(t.Context(), modeltest.Request(), discard)
-			if e := failure(t, err); e.Kind != model.KindRefused || e.Status != status {
+			_, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard)
+			if e := modeltest.Failure(t, err); e.Kind != model.KindRefused || e.Status != status {
 				t.Errorf("%d: got %v, want it refused", status, e)
 			}
 		}
@@ -204,7 +186,7 @@ func TestAConnectionIsUsedAgainAlthoughTheBodyEndsAfterDONE(t *testing.T) {
 	t.Cleanup(s.Close)
 	p := newProvider(t, openaichat.Config{BaseURL: s.URL})
 	for range 20 {
-		if _, err := p.Stream(t.Context(), modeltest.Request(), discard); err != nil {
+		if _, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -222,7 +204,7 @@ func TestACredentialIsOptionalWhereConfigured(t *testing.T) {
 	req := modeltest.Request()
 	for _, credential := range []string{"", "sk-1"} {
 		req.Credential = credential
-		if _, err := p.Stream(t.Context(), req, discard); err != nil {
+		if _, err := p.Stream(t.Context(), req, modeltest.Discard); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -234,19 +216,19 @@ func TestACredentialIsOptionalWhereConfigured(t *testing.T) {
 		t.Errorf("headers (-want +got):\n%s", diff)
 	}
 	req.Credential = "sk-1\nX-Evil: 1"
-	_, err := p.Stream(t.Context(), req, discard)
-	if e := failure(t, err); e.Kind != model.KindAuth || strings.Contains(e.Message, "Evil") {
+	_, err := p.Stream(t.Context(), req, modeltest.Discard)
+	if e := modeltest.Failure(t, err); e.Kind != model.KindAuth || strings.Contains(e.Message, "Evil") {
 		t.Errorf("got %v, want auth", e)
 	}
 }
 
 func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
-	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("the proxy was asked") })
+	proxy := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("the proxy was asked") })
 	t.Setenv("HTTP_PROXY", proxy)
 	t.Setenv("HTTPS_PROXY", proxy)
 	p := newProvider(t, openaichat.Config{BaseURL: "http://model.invalid/v1"})
-	_, err := p.Stream(t.Context(), modeltest.Request(), discard)
-	if e := failure(t, err); e.Kind != model.KindUnreachable || strings.Contains(e.Message, "/v1") {
+	_, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard)
+	if e := modeltest.Failure(t, err); e.Kind != model.KindUnreachable || strings.Contains(e.Message, "/v1") {
 		t.Errorf("got %v, want unreachable without the address", e)
 	}
 }
@@ -293,7 +275,7 @@ func TestHTTP2IsSpokenWhereTheServerDoes(t *testing.T) {
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	p := newProvider(t, openaichat.Config{BaseURL: s.URL, HTTPClient: s.Client()})
-	resp, err := p.Stream(t.Context(), modeltest.Request(), discard)
+	resp, err := p.Stream(t.Context(), modeltest.Request(), modeltest.Discard)
 	if err != nil || len(resp.Items) != 1 {
 		t.Fatalf("got %+v, %v", resp, err)
 	}
@@ -301,7 +283,7 @@ func TestHTTP2IsSpokenWhereTheServerDoes(t *testing.T) {
 	req.Items[0].Text = "stand still"
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err = p.Stream(ctx, req, func(model.Delta) { cancel() })
-	if e := failure(t, err); e.Kind != model.KindCancelled || e.Received != 1 {
+	if e := modeltest.Failure(t, err); e.Kind != model.KindCancelled || e.Received != 1 {
 		t.Errorf("got %v after %d bytes, want cancelled after 1", e, e.Received)
 	}
 	<-gone
@@ -326,7 +308,7 @@ func BenchmarkCallOverLoopback(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.Stream(b.Context(), modeltest.Request(), discard); err != nil {
+		if _, err := p.Stream(b.Context(), modeltest.Request(), modeltest.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}
