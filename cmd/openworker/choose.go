@@ -96,14 +96,6 @@ func (m *Main) choices(ctx context.Context) (choice, error) {
 	return c, nil
 }
 
-// line says which model was taken, and why.
-func (c choice) line() string {
-	if c.reason == "" {
-		return c.who
-	}
-	return c.who + " answers, since " + c.reason
-}
-
 // settleOn decides on the model and says why.
 func (c choice) settleOn(ctx context.Context, want asked) (choice, error) {
 	var err error

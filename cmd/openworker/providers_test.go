@@ -119,8 +119,8 @@ func TestWhichProviderAnswersAndWhy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.model.String() != tt.model || !strings.Contains(got.line(), tt.says) || strings.Contains(got.line(), "sk-1") {
-				t.Errorf("%s: %s", got.model, got.line())
+			if got.model.String() != tt.model || !strings.Contains(lineOf(got), tt.says) || strings.Contains(lineOf(got), "sk-1") {
+				t.Errorf("%s: %s", got.model, lineOf(got))
 			}
 			if !got.has(got.model.Provider) || got.server != (got.model.Provider != offlineProvider) {
 				t.Errorf("the provider is not there: %+v", got.providers)
@@ -240,4 +240,10 @@ func TestATurnThatLosesItsKeyGoesOnWithAnother(t *testing.T) {
 	if calls, refusals := server.Calls(), server.Refusals(); calls != 2 || len(refusals) > 0 {
 		t.Errorf("%d calls, refusals %v", calls, refusals)
 	}
+}
+
+// lineOf is what is said of a choice, on one line.
+func lineOf(c choice) string {
+	text, why := c.said()
+	return strings.TrimSuffix(text+", "+why, ", ")
 }

@@ -76,8 +76,8 @@ func TestTheChoiceOfAModel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.model.String() != tt.model || !strings.Contains(got.line(), tt.says) || strings.Contains(got.line(), "sk-1") {
-				t.Errorf("%s: %s", got.model, got.line())
+			if got.model.String() != tt.model || !strings.Contains(lineOf(got), tt.says) || strings.Contains(lineOf(got), "sk-1") {
+				t.Errorf("%s: %s", got.model, lineOf(got))
 			}
 		})
 	}

@@ -84,9 +84,6 @@ func (v *Value) Children() []*Value {
 	return children
 }
 
-// Is reports whether the value is this text.
-func (v *Value) Is(text string) bool { return v.Kind == Text && v.text == text }
-
 // Map hands each field to the function for its name. A name that has none is a fault, with those that there are. A
 // field that holds nothing (null) is as if it were left out.
 func (d *Document) Map(v *Value, read map[string]func(*Value)) {
