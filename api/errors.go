@@ -65,6 +65,17 @@ const (
 	CodeDenied           Code = "denied"
 	CodeCancelled        Code = "cancelled"
 	CodeOutcomeUnknown   Code = "outcome_unknown"
+	CodeOutputLost       Code = "output_lost"
+	CodeCheckFailed      Code = "check_failed"
+
+	// What a reviewer, a guardrail or a hook came to.
+	CodeReviewTimeout    Code = "review_timeout"
+	CodeReviewInvalid    Code = "review_invalid"
+	CodeGuardrailBlocked Code = "guardrail_blocked"
+	CodeGuardrailFailed  Code = "guardrail_failed"
+	CodeGuardrailMissing Code = "guardrail_missing"
+	CodeHookVetoed       Code = "hook_vetoed"
+	CodeHookFailed       Code = "hook_failed"
 
 	// The store and the host.
 	CodeStoreBusy        Code = "store_busy"

@@ -37,6 +37,14 @@ const (
 	EventToolOutcomeLate     EventType = "tool_outcome_late"     // ToolCallFinished
 	EventInteractionRequired EventType = "interaction_required"  // InteractionRequired
 	EventInteractionResolved EventType = "interaction_resolved"  // InteractionResolved
+	EventToolCallChecked     EventType = "tool_call_checked"     // ToolCallChecked: the application's own check let it pass
+	EventToolCallReturned    EventType = "tool_call_returned"    // ToolCallReturned: hooks and guardrails have its output now
+	EventReviewStarted       EventType = "review_started"        // ReviewStarted
+	EventReviewFinished      EventType = "review_finished"       // ReviewFinished
+	EventGrantRevoked        EventType = "grant_revoked"         // GrantRevoked
+	EventCompactionStarted   EventType = "compaction_started"    // CompactionStarted
+	EventCompactionFailed    EventType = "compaction_failed"     // CompactionFailed
+	EventCompactionFinished  EventType = "compaction_finished"   // CompactionFinished
 )
 
 // Live events.
@@ -63,10 +71,23 @@ type SessionTakenOver struct {
 
 // TurnAccepted is the data of turn_accepted.
 type TurnAccepted struct {
-	Text         string   `json:"text"`
+	Text string `json:"text"`
+	// Kind is "" for a message and "compaction" for a run that only summarises (CO1).
+	Kind         string   `json:"kind,omitempty"`
 	Queued       bool     `json:"queued,omitempty"`
 	SubmissionID string   `json:"submission_id,omitempty"`
 	Model        ModelRef `json:"model"`
+	// Guardrails says what guardrails did to the text before it was stored.
+	Guardrails []GuardVerdict `json:"guardrails,omitempty"`
+}
+
+// GuardVerdict is what a guardrail said that did not simply allow (GR1).
+type GuardVerdict struct {
+	Name  string `json:"name"`
+	Point string `json:"point"` // user_input, model_input, tool_result or model_output
+	// Action is "redact" or "block", or "fail" where the guardrail gave no verdict and the check failed closed.
+	Action string `json:"action"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // CancelRequested is the data of turn_cancel_requested.
@@ -79,11 +100,13 @@ type CancelRequested struct {
 type TurnEnded struct {
 	Status RunStatus `json:"status"`
 	// Answer is the number of the model_call_finished event with the run's last text, 0 if there is none.
-	Answer       uint64   `json:"answer,omitempty"`
-	Error        *Failure `json:"error,omitempty"`
-	Usage        Usage    `json:"usage"`
-	ModelCalls   int      `json:"model_calls"`
-	AutoApproved int      `json:"auto_approved,omitempty"`
+	Answer uint64   `json:"answer,omitempty"`
+	Error  *Failure `json:"error,omitempty"`
+	Usage  Usage    `json:"usage"`
+	// AuxiliaryUsage is the part of Usage that reviewer and compaction calls used.
+	AuxiliaryUsage Usage `json:"auxiliary_usage,omitzero"`
+	ModelCalls     int   `json:"model_calls"`
+	AutoApproved   int   `json:"auto_approved,omitempty"`
 }
 
 // ModelCallStarted is the data of model_call_started.
@@ -103,8 +126,9 @@ type ModelCallFailed struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`
 	// RetryAt is when the next attempt may start; zero when there is none.
-	RetryAt time.Time `json:"retry_at,omitzero"`
-	Usage   Usage     `json:"usage,omitzero"`
+	RetryAt    time.Time      `json:"retry_at,omitzero"`
+	Usage      Usage          `json:"usage,omitzero"`
+	Guardrails []GuardVerdict `json:"guardrails,omitempty"`
 }
 
 // ModelCallFinished is the data of model_call_finished.
@@ -115,6 +139,8 @@ type ModelCallFinished struct {
 	Calls   []RequestCall `json:"calls,omitempty"`
 	Stop    string        `json:"stop"` // "end", "tool_calls", "output_limit" or "filtered"
 	Usage   Usage         `json:"usage"`
+	// Guardrails says what guardrails did to the request or to this answer.
+	Guardrails []GuardVerdict `json:"guardrails,omitempty"`
 }
 
 // RequestCall is one tool call that the model asked for.
@@ -124,8 +150,83 @@ type RequestCall struct {
 	Arguments string `json:"arguments"`
 	// Code is why the call is not run, "" when it may be.
 	Code Code `json:"code,omitempty"`
-	// ApprovedBy is "policy", "grant" or "never" where no person is asked, "" where one is.
+	// ApprovedBy is "policy", "grant", "never", "builtin" or "permission" where nobody is asked, "" where a person or
+	// the reviewer is, or where the application's own check comes first (tool_call_checked says it then).
 	ApprovedBy string `json:"approved_by,omitempty"`
+}
+
+// ToolCallChecked is the data of tool_call_checked: the application's own check let the call pass (AP2).
+// ApprovedBy is as in RequestCall.
+type ToolCallChecked struct {
+	CallID     string `json:"call_id"`
+	ApprovedBy string `json:"approved_by,omitempty"`
+}
+
+// ToolCallReturned is the data of tool_call_returned: the body has returned, and hooks or guardrails look at its
+// output, which is not stored yet. When the process ends before they are done, that output is lost.
+type ToolCallReturned struct {
+	CallID  string `json:"call_id"`
+	Attempt int    `json:"attempt"`
+	Failed  bool   `json:"failed,omitempty"`
+}
+
+// ReviewStarted is the data of review_started: the reviewer model is asked about a call (AP5).
+type ReviewStarted struct {
+	CallID  string   `json:"call_id"`
+	Attempt int      `json:"attempt"`
+	Epoch   uint64   `json:"epoch"`
+	Model   ModelRef `json:"model"`
+}
+
+// ReviewFinished is the data of review_finished. Its interaction follows at once, also where nobody is asked.
+type ReviewFinished struct {
+	CallID  string `json:"call_id"`
+	Attempt int    `json:"attempt"`
+	Review  Review `json:"review"`
+	// Again: the attempt was lost with its process, and another follows.
+	Again bool  `json:"again,omitempty"`
+	Usage Usage `json:"usage"`
+}
+
+// GrantRevoked is the data of grant_revoked.
+type GrantRevoked struct {
+	Tool string `json:"tool"`
+	By   string `json:"by,omitempty"`
+}
+
+// CompactionStarted is the data of compaction_started: older items are summarised (CO1).
+type CompactionStarted struct {
+	Attempt int      `json:"attempt"`
+	Epoch   uint64   `json:"epoch"`
+	Model   ModelRef `json:"model"`
+	// Items is how many items of the context are summarised, a summary before this one counted as one; 0 where long items
+	// are only shortened.
+	Items int `json:"items"`
+	// ItemBytes is what longer items of the rest are shortened to for the model, 0 for no bound.
+	ItemBytes int `json:"item_bytes,omitempty"`
+	// Tokens is an estimate of the context's size before.
+	Tokens int `json:"tokens"`
+}
+
+// CompactionFailed is the data of compaction_failed: this attempt gave no summary.
+type CompactionFailed struct {
+	Attempt int       `json:"attempt"`
+	Code    Code      `json:"code"`
+	Message string    `json:"message"`
+	RetryAt time.Time `json:"retry_at,omitzero"` // when the next attempt may start; zero when there is none
+	Usage   Usage     `json:"usage,omitzero"`
+}
+
+// CompactionFinished is the data of compaction_finished. Summary stands for the items from then on; the complete
+// history stays readable.
+type CompactionFinished struct {
+	Attempt int    `json:"attempt"`
+	Summary string `json:"summary,omitempty"`
+	Items   int    `json:"items"`
+	Tokens  int    `json:"tokens"` // an estimate of the context's size after
+	Usage   Usage  `json:"usage"`
+	// Guardrails says what guardrails did to the request or to the summary.
+	Guardrails []GuardVerdict `json:"guardrails,omitempty"`
 }
 
 // ToolCallLost is the data of tool_call_lost. Again is true when the action is repeatable and runs again
@@ -151,7 +252,8 @@ type ToolCallFinished struct {
 	Attempt int    `json:"attempt,omitempty"`
 	Output  string `json:"output"`
 	// Code is why there is no output of the tool's own, "" after a success.
-	Code Code `json:"code,omitempty"`
+	Code       Code           `json:"code,omitempty"`
+	Guardrails []GuardVerdict `json:"guardrails,omitempty"`
 }
 
 // ToolCallInspected is the data of tool_call_inspected.
@@ -164,18 +266,25 @@ type ToolCallInspected struct {
 
 // InteractionRequired is the data of interaction_required.
 type InteractionRequired struct {
-	ID     string           `json:"id"`
-	Kind   InteractionKind  `json:"kind"`
-	Call   *InteractionCall `json:"call,omitempty"`
-	Origin string           `json:"origin,omitempty"`
+	ID       string           `json:"id"`
+	Kind     InteractionKind  `json:"kind"`
+	Call     *InteractionCall `json:"call,omitempty"`
+	Question *Question        `json:"question,omitempty"`
+	Origin   string           `json:"origin,omitempty"`
+	Review   *Review          `json:"review,omitempty"`
 }
 
 // InteractionResolved is the data of interaction_resolved. Decision is an answer's, or "cancelled".
+//
+// By is "reviewer" where the reviewer decided, and "agent" where the agent skips questions.
 type InteractionResolved struct {
-	ID       string   `json:"id"`
-	Decision Decision `json:"decision"`
-	By       string   `json:"by,omitempty"`
-	Reason   string   `json:"reason,omitempty"`
+	ID        string          `json:"id"`
+	Decision  Decision        `json:"decision"`
+	By        string          `json:"by,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // what a person changed the call's to
+	Answers   []string        `json:"answers,omitempty"`
+	Review    *Review         `json:"review,omitempty"`
 }
 
 // Delta is the data of text_delta and reasoning_delta. A client drops the text that it has when any of

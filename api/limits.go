@@ -14,6 +14,10 @@ const (
 	MaxAgentTools        = 128     // tools of one agent
 	MaxToolOutputBytes   = 256_000 // one tool result; the rest is cut with a marker (RU8)
 	MaxQueuedTurns       = 64      // messages waiting behind a running turn (SE4)
+	MaxGuardedBytes      = 128_000 // one unit that a guardrail looks at; a larger one fails closed (GR2)
+	MaxAnswersBytes      = 32_000  // the answers to a question together
+	MaxReviewReasonBytes = 500     // what is kept of a reviewer's reason
+	MaxGuardrails        = 32      // guardrails, and hooks, of one agent or turn
 	MaxPage              = 1_000   // rows of one page (SE7)
 	DefaultPage          = 100
 )
@@ -33,6 +37,10 @@ const (
 	MaxTakeOvers        = 3                // take-overs without progress that end a run (RE7)
 	MaxModelAttempts    = 6                // attempts of one model call, provider errors only (LI5)
 	MaxInspections      = 20               // times that "running" is asked again before it counts as unknown
+	DefaultCheckTimeout = 10 * time.Second // a guardrail, a hook, the application's own check
+	DefaultReviewTime   = 30 * time.Second // a review with all its tries (AP5)
+	MaxReviewTokens     = 1_024            // output of a reviewer's call (LI6)
+	MaxCompactionTokens = 4_096            // output of a compaction's call (LI6)
 	DefaultToolParallel = 8                // tool bodies of one session that run at once (RU7)
 )
 

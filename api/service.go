@@ -34,6 +34,12 @@ type Service interface {
 	Cancel(ctx context.Context, session, run string) error
 	// Resolve answers an interaction; it returns once the answer is durable (AP3).
 	Resolve(ctx context.Context, session, interaction string, answer Answer) error
+	// RevokeGrant takes a session grant back (AP4); it returns once that is durable. Calls that it approved and that have not
+	// begun are asked about. Without such a grant nothing changes.
+	RevokeGrant(ctx context.Context, session, tool, by string) error
+	// Compact accepts a run that summarises older history and ends (CO1). Of the options submissionId, model, whenBusy,
+	// compaction and guardrails may be given.
+	Compact(ctx context.Context, session string, opts TurnOptions) (RunReference, error)
 	// Interactions lists open interactions over all sessions of an owner (SE8).
 	Interactions(ctx context.Context, q InteractionQuery) (InteractionPage, error)
 
@@ -65,6 +71,9 @@ type Capabilities struct {
 	// Options lists the optional fields that this host accepts, by their JSON path, for example "session.initialHistory".
 	Options   []string `json:"options"`
 	Providers []string `json:"providers"`
+	// Guardrails and Hooks are the names that are registered in this process.
+	Guardrails []string `json:"guardrails,omitempty"`
+	Hooks      []string `json:"hooks,omitempty"`
 }
 
 // AgentQuery pages through registered agents.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 )
@@ -145,6 +146,10 @@ type Interaction struct {
 	Run  string          `json:"run"`
 	// Call is the action in question; its parts may be withheld.
 	Call *InteractionCall `json:"call,omitempty"`
+	// Question is what the model asks, with InteractionQuestion.
+	Question *Question `json:"question,omitempty"`
+	// Review is what a reviewer found before a person was asked (AP5).
+	Review *Review `json:"review,omitempty"`
 	// Origin says where the action comes from: the session's own agent, or a child.
 	Origin string    `json:"origin,omitempty"`
 	Asked  time.Time `json:"asked"`
@@ -158,17 +163,53 @@ type InteractionCall struct {
 	Attempt   int    `json:"attempt,omitempty"`
 }
 
+// Question is what the model asks a person (AP9). A person may answer with text of their own also where there
+// are choices.
+type Question struct {
+	Text    string   `json:"text"`
+	Choices []Choice `json:"choices,omitempty"`
+	// Multiple: several answers may be given.
+	Multiple bool `json:"multiple,omitempty"`
+}
+
+// Choice is one of a question's proposed answers: Label is the answer, Description says more.
+type Choice struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// ReviewVerdict is what a reviewer model says about an action.
+type ReviewVerdict string
+
+const (
+	ReviewAllow  ReviewVerdict = "allow"
+	ReviewDeny   ReviewVerdict = "deny"
+	ReviewUnsure ReviewVerdict = "unsure" // a person is asked
+)
+
+// Review is a reviewer's verdict on an action (AP5). Where there is none, since the reviewer could not be asked
+// or did not answer as it must, Verdict is unsure and Code says why: that is no refusal (AP6).
+type Review struct {
+	Verdict ReviewVerdict `json:"verdict"`
+	// Reason is the reviewer's, at most 500 bytes of plain text. A model never sees it.
+	Reason string `json:"reason,omitempty"`
+	Code   Code   `json:"code,omitempty"`
+}
+
 // Decision is an answer's verdict.
 type Decision string
 
 const (
-	AllowOnce    Decision = "allow"         // approval: this call
+	AllowOnce    Decision = "allow"         // approval: this call, with Arguments instead of its own where they are given
 	AllowSession Decision = "allow_session" // approval: this tool, for the session
 	Deny         Decision = "deny"          // approval: not this call
 
 	OutcomeSucceeded Decision = "succeeded" // unknown outcome: it took effect; Output is its result
 	OutcomeFailed    Decision = "failed"    // unknown outcome: it did not, and will not; Reason says why
 	OutcomeRetry     Decision = "retry"     // unknown outcome: run it again under the same call ID
+
+	Answered Decision = "answered" // question: Answers says what
+	Skipped  Decision = "skipped"  // question: nobody answers it
 
 	// InteractionCancelled is how an interaction is resolved whose turn ended; nobody answers with it.
 	InteractionCancelled Decision = "cancelled"
@@ -181,6 +222,11 @@ type Answer struct {
 	Reason string `json:"reason,omitempty"`
 	// Output with OutcomeSucceeded: what the action returned. At most 256,000 bytes.
 	Output string `json:"output,omitempty"`
+	// Arguments with AllowOnce: a JSON object that the action runs with instead of its own. It must match the tool's
+	// schema, and the hard checks are made again with it right before the action starts. At most 256,000 bytes.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Answers with Answered: one, or several where the question allows it. At most 32,000 bytes in all.
+	Answers []string `json:"answers,omitempty"`
 	// By names who answered, for the journal.
 	By string `json:"by,omitempty"`
 }

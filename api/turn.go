@@ -25,7 +25,8 @@ type TurnOptions struct {
 	WhenBusy            WhenBusy           `json:"whenBusy,omitempty"`
 	AutoApproverContext *string            `json:"autoApproverContext,omitempty"`
 	Compaction          *CompactionOptions `json:"compaction,omitempty"`
-	Guardrails          []string           `json:"guardrails,omitempty"`
+	// Guardrails are added to the agent's, by their registered names (GR1).
+	Guardrails []string `json:"guardrails,omitempty"`
 }
 
 // Submission is one message to a session.
@@ -69,7 +70,11 @@ type Result struct {
 	WaitingFor []WaitReason `json:"waitingFor,omitempty"`
 	// Error tells why, with StatusFailed.
 	Error *Failure `json:"error,omitempty"`
-	Usage Usage    `json:"usage"`
+
+	// Usage is all that the turn used; AuxiliaryUsage is the part of it that reviewer and compaction calls used, which
+	// the turn's limits do not count (LI6).
+	Usage          Usage `json:"usage"`
+	AuxiliaryUsage Usage `json:"auxiliaryUsage,omitzero"`
 	// ModelCalls counts the turn's calls, lost and closing ones included.
 	ModelCalls int `json:"modelCalls"`
 	// AutoApproved counts the calls that application policy approved.
@@ -106,7 +111,7 @@ func (u Usage) Add(v Usage) Usage {
 
 // HistoryItem is one item of a session's complete conversation, in the order in which the model sees it.
 type HistoryItem struct {
-	// Type: "user", "assistant", "reasoning", "tool_call", "tool_result" or "notice".
+	// Type: "user", "assistant", "reasoning", "tool_call", "tool_result", "notice" or "summary".
 	Type      string    `json:"type"`
 	Event     uint64    `json:"event"` // number of the event that holds it
 	Run       string    `json:"run,omitempty"`
@@ -114,7 +119,7 @@ type HistoryItem struct {
 	Text      string    `json:"text,omitempty"`
 	CallID    string    `json:"callId,omitempty"`
 	Name      string    `json:"name,omitempty"`
-	Arguments string    `json:"arguments,omitempty"` // JSON text as the model gave it
+	Arguments string    `json:"arguments,omitempty"` // JSON text as the model gave it; of a result, what a person changed it to
 	Output    string    `json:"output,omitempty"`
 	Code      Code      `json:"code,omitempty"` // of a result that is not the tool's own
 }

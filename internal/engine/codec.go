@@ -28,9 +28,11 @@ func Encode(e Event) (Stored, error) {
 		return Stored{}, fmt.Errorf("engine: encode %s: %w", e.Kind(), err)
 	}
 	s := Stored{Kind: e.Kind(), Version: 1, Run: e.run(), Data: data}
-	switch e.(type) {
-	case TurnAccepted, TurnStarted, ModelFinished, ToolFinished, ToolLate:
+	switch e := e.(type) {
+	case TurnAccepted, TurnStarted, ModelFinished, ToolFinished, ToolLate, CompactionFinished:
 		s.Item = true
+	case InteractionResolved:
+		s.Item = e.Arguments != "" // what a call ran with
 	case TurnEnded:
 		s.Terminal = true
 	}
@@ -77,6 +79,14 @@ var decoders = map[Kind]func([]byte) (Event, error){
 	"tool_late":            decode[ToolLate],
 	"interaction_required": decode[InteractionRequired],
 	"interaction_resolved": decode[InteractionResolved],
+	"tool_checked":         decode[ToolChecked],
+	"tool_returned":        decode[ToolReturned],
+	"review_started":       decode[ReviewStarted],
+	"review_finished":      decode[ReviewFinished],
+	"compaction_started":   decode[CompactionStarted],
+	"compaction_failed":    decode[CompactionFailed],
+	"compaction_finished":  decode[CompactionFinished],
+	"grant_revoked":        decode[GrantRevoked],
 	"taken_over":           decode[TakenOver],
 	"session_deleted":      decode[SessionDeleted],
 }
@@ -106,7 +116,7 @@ func EncodeInteraction(i api.Interaction) ([]byte, error) { return marshal(i) }
 // IsOutcome reports whether an event is the bare fact of what an effect came to.
 func IsOutcome(e Event) bool {
 	switch e.(type) {
-	case ModelFinished, ModelFailed, ToolFinished, ToolLate:
+	case ModelFinished, ModelFailed, ToolFinished, ToolReturned, ToolLate, ReviewFinished, CompactionFinished, CompactionFailed:
 		return true
 	}
 	return false

@@ -7,8 +7,9 @@ import (
 )
 
 // Rules is the version of the decision rules that this build writes. A turn keeps the version under
-// which it was accepted; a build refuses a turn whose rules it does not know.
-const Rules = 1
+// which it was accepted; a build refuses a turn whose rules it does not know. Rules 1 were never released: they
+// knew no reviews, questions, guardrails and compaction, and their turns go on under these.
+const Rules = 2
 
 // Kind names a stored event. Kinds and fields are never renamed or reused; see the corpus test.
 type Kind string
@@ -42,7 +43,11 @@ type Agent struct {
 	Model          api.ModelRef       `json:"model"`
 	Limits         api.Limits         `json:"limits,omitzero"`
 	Mode           api.ApprovalMode   `json:"mode"`
+	Reviewer       api.ModelRef       `json:"reviewer_model,omitzero"` // with mode auto
 	UnknownOutcome api.UnknownOutcome `json:"unknown"`
+	SkipQuestions  bool               `json:"skip_questions,omitempty"`
+	Guardrails     []string           `json:"guardrails,omitempty"`
+	Hooks          []string           `json:"hooks,omitempty"`
 	Tools          []Tool             `json:"tools,omitempty"`
 }
 
@@ -52,10 +57,22 @@ type Tool struct {
 	Name      string     `json:"name"`
 	ModelName string     `json:"model_name"`
 	Effect    api.Effect `json:"effect"`
-	Ask       bool       `json:"ask,omitempty"`  // a person is asked for each call that no grant covers
-	Free      bool       `json:"free,omitempty"` // a built-in that no approval mode covers
+	Ask       bool       `json:"ask,omitempty"`      // a person is asked for each call that no grant covers
+	Free      bool       `json:"free,omitempty"`     // a built-in that no approval mode covers
+	Question  bool       `json:"question,omitempty"` // a built-in whose result is a person's answer
+	Privilege Privilege  `json:"privilege,omitempty"`
 	Disabled  bool       `json:"disabled,omitempty"`
 }
+
+// Privilege is what a definition says about a privileged action: one that makes children or agent types (AP7).
+type Privilege string
+
+const (
+	Ordinary            Privilege = ""           // not a privileged action
+	PrivilegeDenied     Privilege = "denied"     // the definition gives no permission
+	PrivilegePermitted  Privilege = "permitted"  // it does, and a person is asked
+	PrivilegeUnattended Privilege = "unattended" // it does, and nobody is asked
+)
 
 // TurnAccepted records a message. Everything that the turn depends on is resolved here.
 type TurnAccepted struct {
@@ -71,6 +88,11 @@ type TurnAccepted struct {
 	Addendum            string            `json:"addendum,omitempty"`
 	AutoApproverContext *string           `json:"reviewer,omitempty"`
 	Compaction          *string           `json:"compaction,omitempty"`
+	// Compact marks a run without a message, which summarises older history and ends.
+	Compact bool `json:"compact,omitempty"`
+	// Guardrails are the turn's own, Checks what guardrails did to the text.
+	Guardrails []string           `json:"guardrails,omitempty"`
+	Checks     []api.GuardVerdict `json:"checks,omitempty"`
 }
 
 // Limits are resolved limits.
@@ -102,6 +124,7 @@ type TurnEnded struct {
 	Retryable    bool          `json:"retryable,omitempty"`
 	Answer       uint64        `json:"answer,omitempty"`
 	Usage        api.Usage     `json:"usage"`
+	Auxiliary    api.Usage     `json:"auxiliary,omitzero"` // the part of Usage that is outside the budget
 	Calls        int           `json:"calls"`
 	AutoApproved int           `json:"auto_approved,omitempty"`
 }
@@ -115,6 +138,7 @@ type ModelStarted struct {
 	Model   api.ModelRef `json:"model"`
 	Max     int          `json:"max"`
 	Closing bool         `json:"closing,omitempty"`
+	Size    int          `json:"size,omitempty"` // of the request, in bytes
 }
 
 // ModelFailed ends an attempt without an answer. Lost: it counts as a call, since it may have been
@@ -132,17 +156,21 @@ type ModelFailed struct {
 	Final     bool      `json:"final,omitempty"`
 	Retryable bool      `json:"retryable,omitempty"`
 	Usage     api.Usage `json:"usage,omitzero"`
+	// Compact: the conversation did not fit; older history is summarised before the next attempt.
+	Compact bool               `json:"compact,omitempty"`
+	Checks  []api.GuardVerdict `json:"checks,omitempty"`
 }
 
 // ModelFinished records a whole answer.
 type ModelFinished struct {
-	Run     string    `json:"run"`
-	Call    int       `json:"call"`
-	Attempt int       `json:"attempt"`
-	Epoch   uint64    `json:"epoch"`
-	Items   []Item    `json:"items"`
-	Stop    string    `json:"stop"`
-	Usage   api.Usage `json:"usage"`
+	Run     string             `json:"run"`
+	Call    int                `json:"call"`
+	Attempt int                `json:"attempt"`
+	Epoch   uint64             `json:"epoch"`
+	Items   []Item             `json:"items"`
+	Stop    string             `json:"stop"`
+	Usage   api.Usage          `json:"usage"`
+	Checks  []api.GuardVerdict `json:"checks,omitempty"`
 }
 
 // Item is one item of an answer.
@@ -154,10 +182,12 @@ type Item struct {
 	Arguments string `json:"arguments,omitempty"`
 	Private   []byte `json:"private,omitempty"`
 	// Code and Message say why a call is refused: they are its result. Approved says who let it pass
-	// without a person.
+	// without a person; Check that the application's own check comes first, Review that the reviewer is asked.
 	Code     api.Code `json:"code,omitempty"`
 	Message  string   `json:"message,omitempty"`
 	Approved string   `json:"approved,omitempty"`
+	Check    bool     `json:"check,omitempty"`
+	Review   bool     `json:"review,omitempty"`
 }
 
 // Item kinds of stored answers.
@@ -179,12 +209,107 @@ type ToolStarted struct {
 
 // ToolFinished is a call's one result.
 type ToolFinished struct {
-	Run     string   `json:"run"`
-	CallID  string   `json:"call_id"`
-	Name    string   `json:"name,omitempty"`
-	Attempt int      `json:"attempt,omitempty"`
-	Output  string   `json:"output"`
-	Code    api.Code `json:"code,omitempty"`
+	Run     string             `json:"run"`
+	CallID  string             `json:"call_id"`
+	Name    string             `json:"name,omitempty"`
+	Attempt int                `json:"attempt,omitempty"`
+	Output  string             `json:"output"`
+	Code    api.Code           `json:"code,omitempty"`
+	Checks  []api.GuardVerdict `json:"checks,omitempty"`
+}
+
+// ToolChecked records that the application's own check let a call pass, and who decides on it now: as in [Item].
+type ToolChecked struct {
+	Run      string `json:"run"`
+	CallID   string `json:"call_id"`
+	Approved string `json:"approved,omitempty"`
+	Review   bool   `json:"review,omitempty"`
+}
+
+// ToolReturned records that a body has returned where hooks or guardrails see its output before the journal.
+type ToolReturned struct {
+	Run     string `json:"run"`
+	CallID  string `json:"call_id"`
+	Attempt int    `json:"attempt"`
+	Failed  bool   `json:"failed,omitempty"`
+}
+
+// ReviewStarted is the intent of one attempt to have a call reviewed.
+type ReviewStarted struct {
+	Run     string       `json:"run"`
+	CallID  string       `json:"call_id"`
+	Attempt int          `json:"attempt"`
+	Epoch   uint64       `json:"epoch"`
+	Model   api.ModelRef `json:"model"`
+}
+
+// ReviewFinished ends it. Lost: there is no verdict, since its process ended or the turn was cancelled.
+type ReviewFinished struct {
+	Run     string     `json:"run"`
+	CallID  string     `json:"call_id"`
+	Attempt int        `json:"attempt"`
+	Epoch   uint64     `json:"epoch"`
+	Review  api.Review `json:"review"`
+	Lost    bool       `json:"lost,omitempty"`
+	Usage   api.Usage  `json:"usage"`
+}
+
+// Plan says how a conversation is made to fit (CO1, CO2). The zero Items: nothing is summarised.
+type Plan struct {
+	// Keep is the number of the event of the first entry that is kept as it is, 0 for none; what comes before it, the
+	// current message apart, is summarised.
+	Keep uint64 `json:"keep,omitempty"`
+	// Items counts the entries that are summarised, an older summary among them.
+	Items int `json:"items,omitempty"`
+	// ItemBytes is what longer entries are shortened to for the model, 0 for no bound. It holds for the entries
+	// that are there now.
+	ItemBytes int `json:"item_bytes,omitempty"`
+	// Bytes is the size of what is kept, without the summary.
+	Bytes int `json:"bytes"`
+}
+
+// CompactionStarted is the intent of one attempt to summarise.
+type CompactionStarted struct {
+	Run     string       `json:"run"`
+	Attempt int          `json:"attempt"`
+	Epoch   uint64       `json:"epoch"`
+	Model   api.ModelRef `json:"model"`
+	Plan    Plan         `json:"plan"`
+	Tokens  int          `json:"tokens,omitempty"` // estimate of the context before
+}
+
+// CompactionFailed ends an attempt without a summary. Lost, Final and Retryable are as in [ModelFailed]; without
+// RetryAt, Lost and Final a smaller part is summarised next.
+type CompactionFailed struct {
+	Run       string             `json:"run"`
+	Attempt   int                `json:"attempt"`
+	Epoch     uint64             `json:"epoch"`
+	Code      api.Code           `json:"code"`
+	Message   string             `json:"message,omitempty"`
+	RetryAt   time.Time          `json:"retry_at,omitzero"`
+	Lost      bool               `json:"lost,omitempty"`
+	Final     bool               `json:"final,omitempty"`
+	Retryable bool               `json:"retryable,omitempty"`
+	Usage     api.Usage          `json:"usage,omitzero"`
+	Checks    []api.GuardVerdict `json:"checks,omitempty"`
+}
+
+// CompactionFinished puts a plan into effect. Attempt is 0 where nothing was summarised.
+type CompactionFinished struct {
+	Run     string             `json:"run"`
+	Attempt int                `json:"attempt,omitempty"`
+	Epoch   uint64             `json:"epoch,omitempty"`
+	Plan    Plan               `json:"plan"`
+	Summary string             `json:"summary,omitempty"`
+	Tokens  int                `json:"tokens,omitempty"` // estimate of the context after
+	Usage   api.Usage          `json:"usage,omitzero"`
+	Checks  []api.GuardVerdict `json:"checks,omitempty"`
+}
+
+// GrantRevoked takes a session grant back.
+type GrantRevoked struct {
+	Tool string `json:"tool"`
+	By   string `json:"by,omitempty"`
 }
 
 // ToolLost records that a started attempt's process ended before its outcome was stored.
@@ -222,6 +347,8 @@ type InteractionRequired struct {
 	Name        string              `json:"name"`
 	Arguments   string              `json:"arguments,omitempty"`
 	Attempt     int                 `json:"attempt,omitempty"`
+	Question    *api.Question       `json:"question,omitempty"`
+	Review      *api.Review         `json:"review,omitempty"`
 }
 
 // InteractionResolved closes it.
@@ -232,6 +359,10 @@ type InteractionResolved struct {
 	By       string       `json:"by,omitempty"`
 	Reason   string       `json:"reason,omitempty"`
 	Output   string       `json:"output,omitempty"`
+	// Arguments is a JSON object that the call runs with instead of its own, "" where it keeps them.
+	Arguments string      `json:"arguments,omitempty"`
+	Answers   []string    `json:"answers,omitempty"`
+	Review    *api.Review `json:"review,omitempty"`
 }
 
 // TakenOver records that another claim goes on with the session.
@@ -259,6 +390,14 @@ func (ToolInspected) Kind() Kind       { return "tool_inspected" }
 func (ToolLate) Kind() Kind            { return "tool_late" }
 func (InteractionRequired) Kind() Kind { return "interaction_required" }
 func (InteractionResolved) Kind() Kind { return "interaction_resolved" }
+func (ToolChecked) Kind() Kind         { return "tool_checked" }
+func (ToolReturned) Kind() Kind        { return "tool_returned" }
+func (ReviewStarted) Kind() Kind       { return "review_started" }
+func (ReviewFinished) Kind() Kind      { return "review_finished" }
+func (CompactionStarted) Kind() Kind   { return "compaction_started" }
+func (CompactionFailed) Kind() Kind    { return "compaction_failed" }
+func (CompactionFinished) Kind() Kind  { return "compaction_finished" }
+func (GrantRevoked) Kind() Kind        { return "grant_revoked" }
 func (TakenOver) Kind() Kind           { return "taken_over" }
 func (SessionDeleted) Kind() Kind      { return "session_deleted" }
 
@@ -277,5 +416,13 @@ func (e ToolInspected) run() string       { return e.Run }
 func (e ToolLate) run() string            { return e.Run }
 func (e InteractionRequired) run() string { return e.Run }
 func (e InteractionResolved) run() string { return e.Run }
+func (e ToolChecked) run() string         { return e.Run }
+func (e ToolReturned) run() string        { return e.Run }
+func (e ReviewStarted) run() string       { return e.Run }
+func (e ReviewFinished) run() string      { return e.Run }
+func (e CompactionStarted) run() string   { return e.Run }
+func (e CompactionFailed) run() string    { return e.Run }
+func (e CompactionFinished) run() string  { return e.Run }
+func (GrantRevoked) run() string          { return "" }
 func (TakenOver) run() string             { return "" }
 func (SessionDeleted) run() string        { return "" }
