@@ -210,11 +210,12 @@ type CompactionStarted struct {
 
 // CompactionFailed is the data of compaction_failed: this attempt gave no summary.
 type CompactionFailed struct {
-	Attempt int       `json:"attempt"`
-	Code    Code      `json:"code"`
-	Message string    `json:"message"`
-	RetryAt time.Time `json:"retry_at,omitzero"` // when the next attempt may start; zero when there is none
-	Usage   Usage     `json:"usage,omitzero"`
+	Attempt    int            `json:"attempt"`
+	Code       Code           `json:"code"`
+	Message    string         `json:"message"`
+	RetryAt    time.Time      `json:"retry_at,omitzero"` // when the next attempt may start; zero when there is none
+	Usage      Usage          `json:"usage,omitzero"`
+	Guardrails []GuardVerdict `json:"guardrails,omitempty"`
 }
 
 // CompactionFinished is the data of compaction_finished. Summary stands for the items from then on; the complete
@@ -223,8 +224,10 @@ type CompactionFinished struct {
 	Attempt int    `json:"attempt"`
 	Summary string `json:"summary,omitempty"`
 	Items   int    `json:"items"`
-	Tokens  int    `json:"tokens"` // an estimate of the context's size after
-	Usage   Usage  `json:"usage"`
+	// ItemBytes is as in CompactionStarted.
+	ItemBytes int   `json:"item_bytes,omitempty"`
+	Tokens    int   `json:"tokens"` // an estimate of the context's size after
+	Usage     Usage `json:"usage"`
 	// Guardrails says what guardrails did to the request or to the summary.
 	Guardrails []GuardVerdict `json:"guardrails,omitempty"`
 }

@@ -89,13 +89,14 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 	switch e := f.Event.(type) {
 	case SessionCreated:
 		s.Created, s.Secret, s.Owner, s.Workspace, s.Metadata = f.Time, e.Secret, e.Owner, e.Workspace, e.Metadata
-		s.Agent, s.Model, s.AutoApproverContext, s.Compaction = e.Agent, e.Model, e.AutoApproverContext, e.Compaction
+		s.Agent, s.Model, s.AutoApproverContext, s.Compaction, s.SkipQuestions = e.Agent, e.Model, e.AutoApproverContext, e.Compaction, e.AutoSkipQuestions
 
 	case TurnAccepted:
 		if e.Rules > Rules {
 			return illegal("it was accepted under rules %d, this build knows %d", e.Rules, Rules)
 		}
-		q := Queued{Run: e.Run, Accepted: f.Number, Rules: e.Rules, Model: e.Model, Limits: e.Limits}
+		q := Queued{Run: e.Run, Accepted: f.Number, Rules: e.Rules, Model: e.Model, Limits: e.Limits,
+			Compact: e.Compact, Guardrails: e.Guardrails, Addendum: len(e.Addendum), Bytes: contextBytes(e)}
 		switch {
 		case !e.Queued && (s.Turn != nil || len(s.Queue) > 0):
 			return illegal("another run is under way or waits")
@@ -144,7 +145,11 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		if t.Call.Running || t.open() || e.Call != t.Calls+1 || e.Attempt != t.Call.Attempt+1 {
 			return illegal("call %d attempt %d is not due", e.Call, e.Attempt)
 		}
+		if t.Compact || t.Compaction.Due {
+			return illegal("older history is to be summarised first")
+		}
 		t.Call.Attempt, t.Call.Epoch, t.Call.Running, t.Call.Max, t.Call.Closing = e.Attempt, e.Epoch, true, e.Max, e.Closing
+		s.Context.started(e.Size)
 		t.Call.RetryAt, t.Stop = time.Time{}, ""
 
 	case ModelFailed:
@@ -164,6 +169,10 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		t.Call.Running = false
 		t.Call.Failures++
 		t.Call.RetryAt = e.RetryAt
+		if e.Compact {
+			t.Call.Overflowed, t.Compaction.Due = true, true
+			s.Context.overflowed()
+		}
 		if e.Final {
 			t.Call.Failure = &Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable}
 		}
@@ -177,6 +186,8 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 			return illegal("call %d attempt %d is not running", e.Call, e.Attempt)
 		}
 		s.charge(t, e.Usage)
+		s.Context.reported(e.Usage)
+		s.Context.add(contextBytes(e))
 		t.Calls++
 		t.TakeOvers = 0
 		t.Last, t.Stop = f.Number, e.Stop
@@ -189,23 +200,123 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 				if t.tool(it.CallID) != nil {
 					return illegal("call %s is there twice", it.CallID)
 				}
-				c := ToolCall{ID: it.CallID, Index: i, Status: ToolReady}
+				c := ToolCall{ID: it.CallID, Index: i}
 				if known := s.Agent.byModelName(it.Name); known != nil {
 					c.Name, c.Effect = known.Name, known.Effect
 				}
 				switch {
 				case it.Code != "":
 					c.Status = ToolDone
-				case it.Approved == "":
-					c.Status = ToolAsked
-				}
-				if it.Approved == ApprovedByPolicy {
-					t.AutoApproved++
+				case it.Check:
+					c.Status = ToolChecking
+				default:
+					t.ruled(&c, it.Approved, it.Review)
 				}
 				t.Tools = append(t.Tools, c)
 			}
 		}
 		t.Call = Call{Closing: t.Call.Closing}
+
+	case ToolChecked:
+		t, c, err := call(e.Run, e.CallID)
+		if err != nil {
+			return err
+		}
+		if c.Status != ToolChecking {
+			return illegal("call %s is %s and not being checked", e.CallID, c.Status)
+		}
+		t.ruled(c, e.Approved, e.Review)
+
+	case ReviewStarted:
+		_, c, err := call(e.Run, e.CallID)
+		if err != nil {
+			return err
+		}
+		if c.Status != ToolReviewing || c.Review.Running || e.Attempt != c.Review.Attempt+1 {
+			return illegal("call %s attempt %d of a review is not due (it is %s)", e.CallID, e.Attempt, c.Status)
+		}
+		c.Review.Attempt, c.Review.Epoch, c.Review.Running = e.Attempt, e.Epoch, true
+
+	case ReviewFinished:
+		t, c, err := call(e.Run, e.CallID)
+		if err != nil {
+			return err
+		}
+		if c.Status != ToolReviewing || !c.Review.Running || e.Attempt != c.Review.Attempt {
+			return illegal("call %s attempt %d of a review is not running", e.CallID, e.Attempt)
+		}
+		s.chargeAside(t, e.Usage)
+		c.Review.Running = false
+		if !e.Lost {
+			verdict := e.Review
+			c.Status, c.Review.Verdict = ToolReviewed, &verdict
+			t.TakeOvers = 0
+		}
+
+	case CompactionStarted:
+		t, err := turn(e.Run)
+		if err != nil {
+			return err
+		}
+		if t.Compaction.Running || t.Call.Running || t.open() || e.Attempt != t.Compaction.Attempt+1 {
+			return illegal("attempt %d of a compaction is not due", e.Attempt)
+		}
+		t.Compaction.Due, t.Compaction.Running, t.Compaction.RetryAt = true, true, time.Time{}
+		t.Compaction.Attempt, t.Compaction.Epoch, t.Compaction.Plan = e.Attempt, e.Epoch, e.Plan
+
+	case CompactionFailed:
+		t, err := turn(e.Run)
+		if err != nil {
+			return err
+		}
+		if !t.Compaction.Running || e.Attempt != t.Compaction.Attempt {
+			return illegal("attempt %d of a compaction is not running", e.Attempt)
+		}
+		s.chargeAside(t, e.Usage)
+		t.Compaction.Running, t.Compaction.RetryAt = false, e.RetryAt
+		switch {
+		case e.Lost:
+		case e.Final:
+			t.Call.Failure = &Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable}
+		case e.Code == api.CodeContextExhausted:
+			t.Compaction.Shrink++
+		default:
+			t.Compaction.Failures++
+		}
+
+	case CompactionFinished:
+		t, err := turn(e.Run)
+		if err != nil {
+			return err
+		}
+		running := t.Compaction.Running
+		if running != (e.Attempt > 0) || running && e.Attempt != t.Compaction.Attempt || t.Call.Running || t.open() {
+			return illegal("attempt %d of a compaction is not running, or another one is", e.Attempt)
+		}
+		s.chargeAside(t, e.Usage)
+		s.Context.compacted(e.Plan, len(e.Summary))
+		t.Compaction = Compaction{Attempt: t.Compaction.Attempt, Done: t.Compaction.Done + 1}
+		t.TakeOvers = 0
+
+	case GrantRevoked:
+		s.Grants = slices.DeleteFunc(s.Grants, func(g api.Grant) bool { return g.Tool == e.Tool })
+		if s.Turn != nil {
+			for i := range s.Turn.Tools { // what has not begun is asked about after all
+				if c := &s.Turn.Tools[i]; c.Name == e.Tool && c.Approved == ApprovedByGrant && c.Status == ToolReady && c.Attempt == 0 {
+					c.Status, c.Approved = ToolAsked, ""
+				}
+			}
+		}
+
+	case ToolReturned:
+		_, c, err := call(e.Run, e.CallID)
+		if err != nil {
+			return err
+		}
+		if c.Status != ToolRunning || e.Attempt != c.Attempt {
+			return illegal("call %s attempt %d is not running", e.CallID, e.Attempt)
+		}
+		c.Status, c.Failed = ToolScreening, e.Failed
 
 	case ToolStarted:
 		_, c, err := call(e.Run, e.CallID)
@@ -232,13 +343,14 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 			t.TakeOvers = 0
 		}
 		c.Status, c.Next = ToolDone, time.Time{}
+		s.Context.add(contextBytes(e))
 
 	case ToolLost:
 		_, c, err := call(e.Run, e.CallID)
 		if err != nil {
 			return err
 		}
-		if c.Status != ToolRunning || e.Attempt != c.Attempt {
+		if c.Status != ToolRunning && c.Status != ToolScreening || e.Attempt != c.Attempt {
 			return illegal("call %s attempt %d is not running", e.CallID, e.Attempt)
 		}
 		c.Status = ToolUnknown
@@ -264,6 +376,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 
 	case ToolLate:
 		s.Unsettled = slices.DeleteFunc(s.Unsettled, func(u UnsettledCall) bool { return u.CallID == e.CallID })
+		s.Notices += contextBytes(e)
 
 	case InteractionRequired:
 		_, c, err := call(e.Run, e.CallID)
@@ -273,6 +386,9 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		from, to := ToolAsked, ToolAsked
 		if e.Interaction == api.InteractionUnknownOutcome {
 			from, to = ToolUnknown, ToolAsking
+		}
+		if c.Status == ToolReviewed && to == ToolAsked {
+			from = ToolReviewed
 		}
 		if c.Status != from || s.asked(c.ID) {
 			return illegal("call %s is %s, or a person is asked about it already", c.ID, c.Status)
@@ -297,9 +413,11 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 			c.Status = ToolReady
 		case api.AllowOnce, api.OutcomeRetry:
 			c.Status = ToolReady
+			c.Changed = c.Changed || e.Arguments != ""
 		}
 		t.TakeOvers = 0
-		s.Resolved = lastN(append(s.Resolved, Resolved{ID: e.ID, Answer: answerKey(e.Decision, e.Reason, e.Output)}), maxResolved)
+		s.Context.add(contextBytes(e))
+		s.Resolved = lastN(append(s.Resolved, Resolved{ID: e.ID, Answer: e.answer().key()}), maxResolved)
 		s.Interactions = slices.DeleteFunc(s.Interactions, func(i Interaction) bool { return i.ID == e.ID })
 
 	case TakenOver:
@@ -318,7 +436,31 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 }
 
 func (s *State) begin(q Queued) {
-	s.Turn = &Turn{Run: q.Run, Accepted: q.Accepted, Rules: q.Rules, Model: q.Model, Limits: q.Limits}
+	s.Turn = &Turn{Run: q.Run, Accepted: q.Accepted, Rules: q.Rules, Model: q.Model, Limits: q.Limits,
+		Compact: q.Compact, Guardrails: q.Guardrails, Addendum: q.Addendum}
+	s.Context.add(q.Bytes + s.Notices)
+	s.Notices = 0
+}
+
+// ruled puts a ruling into effect: the call may run, the reviewer is asked, or a person is.
+func (t *Turn) ruled(c *ToolCall, approved string, review bool) {
+	c.Approved = approved
+	switch {
+	case review:
+		c.Status = ToolReviewing
+	case approved == "":
+		c.Status = ToolAsked
+	default:
+		c.Status = ToolReady
+	}
+	if approved == ApprovedByPolicy {
+		t.AutoApproved++
+	}
+}
+
+// chargeAside counts what a reviewer or a summary used: it is no part of the turn's budget (LI6).
+func (s *State) chargeAside(t *Turn, u api.Usage) {
+	t.Usage, t.Auxiliary, s.Usage = t.Usage.Add(u), t.Auxiliary.Add(u), s.Usage.Add(u)
 }
 
 func (s *State) charge(t *Turn, u api.Usage) {

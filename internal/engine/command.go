@@ -43,6 +43,10 @@ type Message struct {
 	WhenBusy            api.WhenBusy
 	AutoApproverContext *string
 	Compaction          *string
+	// Compact: there is no message; the run summarises older history and ends.
+	Compact    bool
+	Guardrails []string           // the turn's own
+	Checks     []api.GuardVerdict // what guardrails did to the text
 }
 
 // Answer resolves an interaction.
@@ -64,14 +68,87 @@ type TakeOver struct {
 	From, Process string
 }
 
+// Revoke takes a session grant back.
+type Revoke struct{ Tool, By string }
+
 // Advance derives what the state alone asks for: what a bare outcome left undone.
 type Advance struct{}
 
-// Begin records the intent of an effect that Pending names.
+// Begin records the intent of an effect that Pending names. Fixed and Window are of a model call: the bytes of its
+// request beside the conversation, and the model's window in tokens, 0 if unknown.
 type Begin struct {
-	Effect Effect
+	Effect        Effect
+	Epoch         uint64
+	Fixed, Window int
+}
+
+// Compact records what the host has planned for a conversation that does not fit, or that is to be summarised:
+// the intent of a summary, or at once that long entries are shortened. Full: nothing can be done.
+type Compact struct {
+	Run    string
 	Epoch  uint64
-	Digest string // of the effective arguments, where they are not those of the answer
+	Plan   Plan
+	Full   *Full
+	Tokens int // estimate of the context now
+}
+
+// Compacted is a summary.
+type Compacted struct {
+	Run     string
+	Attempt int
+	Epoch   uint64
+	Summary string
+	Usage   api.Usage
+	Checks  []api.GuardVerdict
+}
+
+// CompactError is an attempt without a summary. Cancelled: the host ended it itself.
+type CompactError struct {
+	Run        string
+	Attempt    int
+	Epoch      uint64
+	Code       api.Code
+	Message    string
+	Retryable  bool
+	RetryAfter time.Duration
+	Usage      api.Usage
+	Cancelled  bool
+	Checks     []api.GuardVerdict
+}
+
+// Reviewed is what a reviewer said, or why it said nothing: then Review.Verdict is unsure. Cancelled: the host ended
+// the review itself, and it counts for nothing. Arguments of the call, for a person who is asked.
+type Reviewed struct {
+	CallID    string
+	Attempt   int
+	Epoch     uint64
+	Review    api.Review
+	Usage     api.Usage
+	Cancelled bool
+	Arguments string
+}
+
+// Checked is what the application's own check said about a call. Code is "" where it passes; otherwise Message is the
+// call's result. Attempt is 0 for the check before the call is decided on; for the one before changed arguments
+// start it is the attempt that is to start, Digest that of the arguments, and Epoch that of the claim.
+type Checked struct {
+	CallID    string
+	Attempt   int
+	Epoch     uint64
+	Code      api.Code
+	Message   string
+	Digest    string
+	Arguments string // for a person who is asked
+}
+
+// Returned says that a body has returned where hooks and guardrails see its output first. Output and Code stay in
+// memory.
+type Returned struct {
+	CallID  string
+	Attempt int
+	Epoch   uint64
+	Output  string
+	Code    api.Code
 }
 
 // ModelDone is a whole answer. Items of kind call carry what the host found wrong with their arguments.
@@ -82,6 +159,9 @@ type ModelDone struct {
 	Items         []Item
 	Stop          string
 	Usage         api.Usage
+	// HardChecks: the application has a check of its own, which each valid call goes through.
+	HardChecks bool
+	Checks     []api.GuardVerdict
 }
 
 // ModelError is an attempt without an answer.
@@ -96,6 +176,7 @@ type ModelError struct {
 	Usage         api.Usage
 	// Cancelled: the host ended the attempt itself; the call counts.
 	Cancelled bool
+	Checks    []api.GuardVerdict
 }
 
 // ToolOutcome is what an attempt of a tool came to. Code is "" for a success.
@@ -105,6 +186,7 @@ type ToolOutcome struct {
 	Epoch   uint64
 	Output  string
 	Code    api.Code
+	Checks  []api.GuardVerdict
 }
 
 // Overdue closes a cancelled call whose body has not returned within its grace.
@@ -129,6 +211,8 @@ type Inspected struct {
 	Attempt int
 	Answer  string // one of the Inspected… values
 	Output  string
+	Code    api.Code // where hooks or guardrails withheld the output of a success
+	Checks  []api.GuardVerdict
 	// Arguments of the call, for a person who is asked what became of it.
 	Arguments string
 }
@@ -143,20 +227,27 @@ const (
 	InspectedNone       = "none"
 )
 
-func (Create) command()      {}
-func (Message) command()     {}
-func (Answer) command()      {}
-func (Cancel) command()      {}
-func (Delete) command()      {}
-func (TakeOver) command()    {}
-func (Advance) command()     {}
-func (Begin) command()       {}
-func (ModelDone) command()   {}
-func (ModelError) command()  {}
-func (ToolOutcome) command() {}
-func (Overdue) command()     {}
-func (Interrupted) command() {}
-func (Inspected) command()   {}
+func (Create) command()       {}
+func (Message) command()      {}
+func (Answer) command()       {}
+func (Cancel) command()       {}
+func (Delete) command()       {}
+func (TakeOver) command()     {}
+func (Advance) command()      {}
+func (Revoke) command()       {}
+func (Compact) command()      {}
+func (Compacted) command()    {}
+func (CompactError) command() {}
+func (Reviewed) command()     {}
+func (Checked) command()      {}
+func (Returned) command()     {}
+func (Begin) command()        {}
+func (ModelDone) command()    {}
+func (ModelError) command()   {}
+func (ToolOutcome) command()  {}
+func (Overdue) command()      {}
+func (Interrupted) command()  {}
+func (Inspected) command()    {}
 
 // Role says what an append needs that carries a command's events.
 type Role int
@@ -173,9 +264,9 @@ const (
 // RoleOf returns a command's role.
 func RoleOf(c Command) Role {
 	switch c.(type) {
-	case ModelDone, ModelError, ToolOutcome:
+	case ModelDone, ModelError, ToolOutcome, Returned, Reviewed, Compacted, CompactError:
 		return Outcome
-	case TakeOver, Advance, Begin, Overdue, Interrupted, Inspected:
+	case TakeOver, Advance, Begin, Compact, Overdue, Interrupted, Inspected, Checked:
 		return Derived
 	}
 	return Input
@@ -197,7 +288,16 @@ func Commutes(s *State, c Command) bool {
 		return s.Turn.runs(c.Run, c.Call, c.Attempt, c.Epoch)
 	case ToolOutcome:
 		tc := s.Turn.tool(c.CallID)
+		return tc != nil && (tc.Status == ToolRunning || tc.Status == ToolScreening) && tc.Attempt == c.Attempt && tc.Epoch == c.Epoch
+	case Returned:
+		tc := s.Turn.tool(c.CallID)
 		return tc != nil && tc.Status == ToolRunning && tc.Attempt == c.Attempt && tc.Epoch == c.Epoch
+	case Reviewed:
+		return s.Turn.reviews(c.CallID, c.Attempt, c.Epoch)
+	case Compacted:
+		return s.Turn.compacts(c.Run, c.Attempt, c.Epoch)
+	case CompactError:
+		return s.Turn.compacts(c.Run, c.Attempt, c.Epoch)
 	}
 	return false
 }

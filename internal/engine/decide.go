@@ -8,14 +8,6 @@ import (
 	"github.com/openworkerai/openworker/api"
 )
 
-// Who let a call pass without a person (Item.Approved).
-const (
-	ApprovedByPolicy  = "policy"  // the agent's rule does not ask for this tool
-	ApprovedByGrant   = "grant"   // a session grant covers it
-	ApprovedByNever   = "never"   // the agent's mode is never
-	ApprovedByBuiltin = "builtin" // a built-in that acts on the session only
-)
-
 // Decide turns a command into events, or refuses it with an *api.Error and changes nothing. No events and
 // no error: the command is settled already (the same answer again, a stale outcome). The returned state
 // is s with the events folded in; s itself is not changed.
@@ -103,6 +95,20 @@ func (d *decision) decide(c Command) error {
 		d.takeOver(c)
 	case Advance:
 		d.advance()
+	case Revoke:
+		return d.revoke(c)
+	case Compact:
+		d.compact(c)
+	case Compacted:
+		d.compacted(c)
+	case CompactError:
+		d.compactError(c)
+	case Reviewed:
+		d.reviewed(c)
+	case Checked:
+		d.checked(c)
+	case Returned:
+		d.returned(c)
 	case Begin:
 		d.begin(c)
 	case ModelDone:
@@ -138,7 +144,7 @@ func (d *decision) message(c Message) error {
 		Run:   fmt.Sprintf("%s-r%d", s.Session, d.next()),
 		Rules: Rules, Text: c.Text, SubmissionID: c.SubmissionID, Fingerprint: c.Fingerprint,
 		Model: model, Limits: limits, Addendum: c.Addendum,
-		AutoApproverContext: c.AutoApproverContext, Compaction: c.Compaction,
+		AutoApproverContext: c.AutoApproverContext, Compaction: c.Compaction, Compact: c.Compact, Guardrails: c.Guardrails, Checks: c.Checks,
 	}
 	if s.Turn != nil {
 		switch c.WhenBusy {
@@ -209,10 +215,13 @@ func (d *decision) begin(c Begin) {
 	}
 	switch c.Effect.Kind {
 	case ModelEffect:
-		n := nextCall(t)
-		d.emit(ModelStarted{Run: t.Run, Call: t.Calls + 1, Attempt: t.Call.Attempt + 1, Epoch: c.Epoch, Model: t.Model, Max: n.max, Closing: n.closing})
+		n, size := nextCall(t), c.Fixed+t.Addendum+d.s.Context.Bytes
+		d.emit(ModelStarted{Run: t.Run, Call: t.Calls + 1, Attempt: t.Call.Attempt + 1, Epoch: c.Epoch, Model: t.Model,
+			Max: d.s.fitting(n.max, size, c.Window), Closing: n.closing, Size: size})
 	case ToolEffect:
-		d.emit(ToolStarted{Run: t.Run, CallID: c.Effect.CallID, Attempt: c.Effect.Attempt, Epoch: c.Epoch, Digest: c.Digest})
+		d.emit(ToolStarted{Run: t.Run, CallID: c.Effect.CallID, Attempt: c.Effect.Attempt, Epoch: c.Epoch})
+	case ReviewEffect:
+		d.emit(ReviewStarted{Run: t.Run, CallID: c.Effect.CallID, Attempt: c.Effect.Attempt, Epoch: c.Epoch, Model: d.s.Agent.Reviewer})
 	}
 }
 
@@ -228,9 +237,19 @@ func (d *decision) takeOver(c TakeOver) {
 		d.emit(ModelFailed{Run: t.Run, Call: t.Calls + 1, Attempt: t.Call.Attempt, Epoch: t.Call.Epoch, Code: api.CodeCallLost, Lost: true,
 			Message: "the process that made the call ended before its answer was stored", Usage: api.Usage{OutputTokens: int64(t.Call.Max), Estimated: true}})
 	}
+	if k := t.Compaction; k.Running {
+		d.emit(CompactionFailed{Run: t.Run, Attempt: k.Attempt, Epoch: k.Epoch, Code: api.CodeCallLost, Lost: true,
+			Message: "the process that asked for the summary ended before it was stored", Usage: api.Usage{OutputTokens: api.MaxCompactionTokens, Estimated: true}})
+	}
 	for i := range t.Tools {
-		if c := &t.Tools[i]; c.Status == ToolRunning {
+		switch c := &t.Tools[i]; {
+		case c.Status == ToolRunning, c.Status == ToolScreening && c.Effect.Repeatable():
 			d.emit(ToolLost{Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Again: c.Effect.Repeatable()})
+		case c.Status == ToolScreening:
+			d.outputLost(t, *c)
+		case c.Status == ToolReviewing && c.Review.Running:
+			d.emit(ReviewFinished{Run: t.Run, CallID: c.ID, Attempt: c.Review.Attempt, Epoch: c.Review.Epoch, Lost: true,
+				Review: api.Review{Verdict: api.ReviewUnsure, Code: api.CodeCallLost}, Usage: api.Usage{OutputTokens: api.MaxReviewTokens, Estimated: true}})
 		}
 	}
 	if t.TakeOvers >= api.MaxTakeOvers && !t.Cancel {
@@ -251,17 +270,19 @@ func (d *decision) advance() {
 			}
 		case t.open():
 			for _, c := range slices.Clone(t.Tools) {
-				if c.Status == ToolAsked && !d.s.asked(c.ID) {
+				if c.Status == ToolReviewed || c.Status == ToolAsked && !d.s.asked(c.ID) {
 					d.ask(c.ID, api.InteractionApproval, "")
 				}
 			}
-		case t.Call.Running:
+		case t.Call.Running || t.Compaction.Running:
 		case t.Call.Failure != nil:
 			d.fail(t.Call.Failure.Code, t.Call.Failure.Message, t.Call.Failure.Retryable)
+		case t.Compact && t.Compaction.Done > 0:
+			d.end(api.StatusCompleted, "", "", false)
 		case t.Stop != "":
 			d.conclude()
 		}
-		if d.s.Turn != nil && d.err == nil && !t.Cancel && !t.open() && !t.Call.Running && nextCall(t).none {
+		if d.s.Turn != nil && d.err == nil && !t.Compact && !t.Cancel && !t.open() && !t.inFlight() && nextCall(t).none {
 			d.end(api.StatusLimitReached, "", "", false)
 		}
 	}
@@ -280,7 +301,7 @@ func (d *decision) closeOpen(code api.Code, text string) {
 		c := t.Tools[i]
 		result := ToolFinished{Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Output: text, Code: code}
 		switch {
-		case c.Status == ToolDone || c.Status == ToolRunning:
+		case c.Status == ToolDone || c.inFlight():
 			continue
 		case c.Doubt: // unknown, asked about, or allowed again and not begun
 			result.Output, result.Code = textUnknown, api.CodeOutcomeUnknown
@@ -303,7 +324,7 @@ func (d *decision) end(status api.RunStatus, code api.Code, message string, retr
 		return
 	}
 	d.emit(TurnEnded{Run: t.Run, Status: status, Code: code, Message: message, Retryable: retryable, Answer: t.Answer,
-		Usage: t.Usage, Calls: t.Calls, AutoApproved: t.AutoApproved})
+		Usage: t.Usage, Auxiliary: t.Auxiliary, Calls: t.Calls, AutoApproved: t.AutoApproved})
 }
 
 // retryDelay is exponential with jitter, from half a second to a minute (LI5).

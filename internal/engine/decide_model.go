@@ -22,13 +22,13 @@ func (d *decision) modelDone(c ModelDone) {
 	if t == nil || !t.runs(c.Run, c.Call, c.Attempt, c.Epoch) {
 		return
 	}
-	e := ModelFinished{Run: c.Run, Call: c.Call, Attempt: c.Attempt, Epoch: c.Epoch, Stop: cmp.Or(c.Stop, StopEnd), Usage: c.Usage}
+	e := ModelFinished{Run: c.Run, Call: c.Call, Attempt: c.Attempt, Epoch: c.Epoch, Stop: cmp.Or(c.Stop, StopEnd), Usage: c.Usage, Checks: c.Checks}
 	n := 0
 	for _, it := range c.Items {
 		if it.Kind == ItemCall {
 			n++
 			it.CallID = fmt.Sprintf("%s-c%d-%d", d.s.Session, d.next(), n)
-			d.judge(&it, c.Stop, t.Call.Closing)
+			d.judge(&it, c.Stop, t.Call.Closing, c.HardChecks)
 		} else if it.Text == "" && it.Private == nil {
 			continue // it says nothing, and providers refuse it in a request
 		}
@@ -40,18 +40,11 @@ func (d *decision) modelDone(c ModelDone) {
 		return
 	}
 	for _, it := range e.Items {
-		if it.Kind == ItemCall && it.Code == "" && it.Approved == "" {
+		if it.Kind == ItemCall && it.Code == "" && it.Approved == "" && !it.Check && !it.Review {
 			d.ask(it.CallID, api.InteractionApproval, it.Arguments)
 		}
 	}
 	d.advance()
-}
-
-// ask opens an interaction about a call. A reader copes without the arguments: they stand in the answer.
-func (d *decision) ask(callID string, kind api.InteractionKind, arguments string) {
-	c := d.s.Turn.tool(callID)
-	d.emit(InteractionRequired{Run: d.s.Turn.Run, ID: fmt.Sprintf("%s-i%d", d.s.Session, d.next()), Interaction: kind,
-		CallID: callID, Name: c.Name, Arguments: arguments, Attempt: c.Attempt})
 }
 
 // conclude ends the run if its last answer was the last word.
@@ -73,34 +66,17 @@ func (d *decision) conclude() {
 	d.end(status, "", "", false)
 }
 
-// judge decides whether a call may run and who has to agree (AP2, RU8).
-func (d *decision) judge(it *Item, stop string, closing bool) {
-	refuse := func(code api.Code, format string, args ...any) {
-		it.Code, it.Message = code, fmt.Sprintf(format, args...)
-	}
-	known := d.s.Agent.byModelName(it.Name)
-	it.Approved = ""
-	switch {
-	case stop == StopOutputLimit:
-		refuse(api.CodeCallCutOff, "Not run: the answer was cut off at its output limit, so this call may be incomplete. Make the call again with a shorter answer, or with less in each call.")
-	case stop == StopFiltered:
-		refuse(api.CodeContentFiltered, "Not run: the provider's content filter stopped the answer, so this call may be incomplete.")
-	case known == nil:
-		refuse(api.CodeUnknownTool, "Not run: there is no tool %.80q. Use only the tools that are declared.", it.Name)
-	case known.Disabled:
-		refuse(api.CodeToolDisabled, "Not run: the tool %q is off for this agent.", it.Name)
-	case closing:
-		refuse(api.CodeToolDisabled, "Not run: the turn's limit is reached, no tool can be used any more.")
-	case it.Code != "": // the host found the arguments wrong
-	case d.s.granted(known.Name):
-		it.Approved = ApprovedByGrant
-	case known.Free:
-		it.Approved = ApprovedByBuiltin
-	case d.s.Agent.Mode == api.ApproveNever:
-		it.Approved = ApprovedByNever
-	case !known.Ask:
-		it.Approved = ApprovedByPolicy
-	}
+// judge gives a call its ruling (AP2, RU8). checks: the application has a check of its own.
+func (d *decision) judge(it *Item, stop string, closing, checks bool) {
+	r := d.rule(it.Name, d.s.Agent.byModelName(it.Name), circumstances{stop: stop, closing: closing, invalid: it.Code, why: it.Message, checks: checks})
+	it.Code, it.Message, it.Approved, it.Check, it.Review = r.code, r.message, r.approved, r.check, r.review
+}
+
+// rule completes the circumstances of a call by what the session knows.
+func (d *decision) rule(name string, tool *Tool, c circumstances) ruling {
+	c.name, c.tool, c.mode = name, tool, d.s.Agent.Mode
+	c.granted = tool != nil && d.s.granted(tool.Name)
+	return rule(c)
 }
 
 // modelError records a failed attempt and either the time of the next one or the end of the run (LI5).
@@ -109,10 +85,12 @@ func (d *decision) modelError(c ModelError) {
 	if t == nil || !t.runs(c.Run, c.Call, c.Attempt, c.Epoch) {
 		return
 	}
-	e := ModelFailed{Run: c.Run, Call: c.Call, Attempt: c.Attempt, Epoch: c.Epoch, Code: c.Code, Message: c.Message, Usage: c.Usage, Lost: c.Cancelled}
+	e := ModelFailed{Run: c.Run, Call: c.Call, Attempt: c.Attempt, Epoch: c.Epoch, Code: c.Code, Message: c.Message, Usage: c.Usage, Lost: c.Cancelled, Checks: c.Checks}
 	failures := t.Call.Failures + 1
 	switch {
 	case c.Cancelled || t.Cancel:
+	case c.Code == api.CodeContextExhausted && !t.Call.Overflowed:
+		e.Compact = true // once a call (LI5)
 	case c.Retryable && failures < api.MaxModelAttempts:
 		e.RetryAt = d.env.Now.Add(max(c.RetryAfter, retryDelay(failures, d.env.Jitter))).Truncate(time.Millisecond)
 	default:

@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"fmt"
-	"hash/fnv"
-	"strings"
+	"cmp"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -16,7 +14,10 @@ const (
 	textCancelUnknown = "The turn was cancelled while this action ran, and it did not stop in time. It may have taken effect. " +
 		"Do not repeat it before you have inspected whether it did."
 	textInterrupted = "This action was interrupted and was not run again."
+	textOutputLost  = "This action took effect, but its process ended before its output was stored, and the output is lost. Do not repeat the action to get it."
+	textErrorLost   = "This action failed, and its process ended before what it reported was stored."
 	textDenied      = "A person denied this action. Do not retry it and do not try to reach the same effect in another way."
+	textReviewed    = "The review of this action denied it. Do not retry it and do not try to reach the same effect in another way."
 	textFailed      = "A person looked and reports that this action did not take effect."
 )
 
@@ -29,7 +30,7 @@ func (d *decision) toolOutcome(c ToolOutcome) {
 			// the attempt itself reports beats what anybody thinks of it.
 			if tc.Attempt > 0 && tc.Attempt == c.Attempt && tc.Epoch == c.Epoch {
 				d.withdraw(t.Run, c.CallID)
-				d.emit(ToolFinished{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Output: c.Output, Code: c.Code})
+				d.emit(ToolFinished{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Output: c.Output, Code: c.Code, Checks: c.Checks})
 				d.advance()
 			}
 			return
@@ -82,12 +83,37 @@ func (d *decision) overdue(c Overdue) {
 
 // interrupted records that nobody waits for a body any more: what it did is found out like after a crash.
 func (d *decision) interrupted(c Interrupted) {
+	if t := d.s.Turn; t != nil {
+		if tc := t.tool(c.CallID); tc != nil && tc.Status == ToolScreening && tc.Attempt == c.Attempt && tc.Epoch == c.Epoch {
+			d.outputLost(t, *tc) // nobody has it any more
+			d.advance()
+			return
+		}
+	}
 	t, tc := d.runningCall(c.CallID, c.Attempt, c.Epoch)
 	if tc == nil {
 		return
 	}
 	d.emit(ToolLost{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Again: c.NotStarted || tc.Effect.Repeatable()})
 	d.advance()
+}
+
+// returned records that a body has returned; its output is stored once hooks and guardrails have seen it.
+func (d *decision) returned(c Returned) {
+	t, tc := d.runningCall(c.CallID, c.Attempt, c.Epoch)
+	if tc == nil {
+		return
+	}
+	d.emit(ToolReturned{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Failed: c.Code != ""})
+}
+
+// outputLost gives a call whose output is lost its result.
+func (d *decision) outputLost(t *Turn, c ToolCall) {
+	out := ToolFinished{Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Output: textOutputLost, Code: api.CodeOutputLost}
+	if c.Failed {
+		out.Output, out.Code = textErrorLost, api.CodeToolFailed
+	}
+	d.emit(out)
 }
 
 // inspected settles an unknown action, or decides what happens to one that stays unknown (RE3).
@@ -110,9 +136,9 @@ func (d *decision) inspected(c Inspected) {
 	}
 	switch {
 	case c.Answer == InspectedSucceeded:
-		d.emit(ToolFinished{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Output: c.Output})
+		d.emit(ToolFinished{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Output: c.Output, Code: c.Code, Checks: c.Checks})
 	case c.Answer == InspectedFailed:
-		d.emit(ToolFinished{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Output: c.Output, Code: api.CodeToolFailed})
+		d.emit(ToolFinished{Run: t.Run, CallID: c.CallID, Attempt: c.Attempt, Output: c.Output, Code: cmp.Or(c.Code, api.CodeToolFailed), Checks: c.Checks})
 	case c.Answer != InspectedNotStarted && !again:
 		d.unknown(c.CallID, c.Arguments)
 	}
@@ -131,69 +157,4 @@ func (d *decision) unknown(callID, arguments string) {
 		return
 	}
 	d.ask(callID, api.InteractionUnknownOutcome, arguments)
-}
-
-// answer resolves an interaction (AP3).
-func (d *decision) answer(c Answer) error {
-	a := c.Answer
-	in := d.s.interaction(c.Interaction)
-	if in == nil {
-		for _, r := range d.s.Resolved {
-			if r.ID != c.Interaction {
-				continue
-			}
-			if r.Answer == answerKey(a.Decision, a.Reason, a.Output) {
-				return nil
-			}
-			decision, _, _ := strings.Cut(r.Answer, ":")
-			return api.Errorf(api.CodeAlreadyResolved, "interaction %s was resolved already, as %q; an answer is final", c.Interaction, decision)
-		}
-		return api.Errorf(api.CodeInteractionNotFound, "session %s has no open interaction %q; its state lists those that are open", d.s.Session, c.Interaction)
-	}
-	t := d.s.Turn
-	call := *t.tool(in.CallID)
-	resolved := InteractionResolved{Run: t.Run, ID: in.ID, Decision: a.Decision, By: a.By, Reason: a.Reason, Output: a.Output}
-	finished := ToolFinished{Run: t.Run, CallID: call.ID, Attempt: call.Attempt}
-	switch {
-	case in.Kind == api.InteractionApproval && (a.Decision == api.AllowOnce || a.Decision == api.AllowSession):
-		d.emit(resolved)
-	case in.Kind == api.InteractionApproval && a.Decision == api.Deny:
-		finished.Output, finished.Code = withReason(textDenied, a.Reason), api.CodeDenied
-		d.emit(resolved)
-		d.emit(finished)
-	case in.Kind == api.InteractionUnknownOutcome && a.Decision == api.OutcomeSucceeded:
-		finished.Output = a.Output
-		d.emit(resolved)
-		d.emit(finished)
-	case in.Kind == api.InteractionUnknownOutcome && a.Decision == api.OutcomeFailed:
-		finished.Output, finished.Code = withReason(textFailed, a.Reason), api.CodeToolFailed
-		d.emit(resolved)
-		d.emit(finished)
-	case in.Kind == api.InteractionUnknownOutcome && a.Decision == api.OutcomeRetry:
-		d.emit(resolved)
-	default:
-		allowed := `"allow", "allow_session" or "deny"`
-		if in.Kind == api.InteractionUnknownOutcome {
-			allowed = `"succeeded", "failed" or "retry"`
-		}
-		return api.Errorf(api.CodeInvalidRequest, "decision %q does not answer interaction %s, which is of kind %s; use %s", a.Decision, in.ID, in.Kind, allowed)
-	}
-	d.advance()
-	return nil
-}
-
-func withReason(text, reason string) string {
-	if reason == "" {
-		return text
-	}
-	return fmt.Sprintf("%s The person's reason, as given: %q", text, reason)
-}
-
-// answerKey tells equal answers from different ones; who gave it does not matter.
-func answerKey(decision api.Decision, reason, output string) string {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(reason))
-	_, _ = h.Write([]byte{0})
-	_, _ = h.Write([]byte(output))
-	return fmt.Sprintf("%s:%016x", decision, h.Sum64())
 }

@@ -16,7 +16,14 @@ const (
 	ModelEffect   EffectKind = "model"   // Begin first, then call the model
 	ToolEffect    EffectKind = "tool"    // Begin first, then run the body
 	InspectEffect EffectKind = "inspect" // repeatable: no intent
+	CheckEffect   EffectKind = "check"   // repeatable: no intent. The application's own check of a call
+	ReviewEffect  EffectKind = "review"  // Begin first, then ask the reviewer
+	ScreenEffect  EffectKind = "screen"  // no intent: hooks and guardrails look at an output that this process has
+	CompactEffect EffectKind = "compact" // [Compact] first, then ask for a summary
 )
+
+// Bare reports whether an effect has no intent of its own.
+func (k EffectKind) Bare() bool { return k == InspectEffect || k == CheckEffect || k == ScreenEffect }
 
 // Effect is something that has to happen in the world. A running one is named for as long as its outcome
 // is wanted: a host cancels a running effect that Pending does not name any more.
@@ -39,8 +46,11 @@ type Effect struct {
 
 // Key identifies an attempt of an effect.
 func (e Effect) Key() string {
-	if e.Kind == ModelEffect {
+	switch e.Kind {
+	case ModelEffect:
 		return "model/" + e.Run + "/" + strconv.Itoa(e.Call) + "/" + strconv.Itoa(e.Attempt)
+	case CompactEffect:
+		return "compact/" + e.Run + "/" + strconv.Itoa(e.Attempt)
 	}
 	return string(e.Kind) + "/" + e.CallID + "/" + strconv.Itoa(e.Attempt)
 }
@@ -48,14 +58,32 @@ func (e Effect) Key() string {
 // Pending selects the effects that a state asks for, in the order in which they should start.
 func Pending(s *State) []Effect {
 	t := s.Turn
-	if t == nil || t.Cancel {
+	if t == nil {
 		return nil
 	}
 	var out []Effect
 	for i := range t.Tools {
 		c := &t.Tools[i]
+		if c.Status == ToolScreening { // also of a cancelled turn: what was done is done
+			out = append(out, Effect{Kind: ScreenEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Epoch: c.Epoch})
+		}
+		if t.Cancel {
+			continue
+		}
 		switch c.Status {
+		case ToolChecking:
+			out = append(out, Effect{Kind: CheckEffect, Run: t.Run, CallID: c.ID, Repeatable: true, Early: true})
+		case ToolReviewing:
+			e := Effect{Kind: ReviewEffect, Run: t.Run, CallID: c.ID, Attempt: c.Review.Attempt + 1, Repeatable: true, Early: true}
+			if c.Review.Running {
+				e.Attempt, e.Started, e.Epoch = c.Review.Attempt, true, c.Review.Epoch
+			}
+			out = append(out, e)
 		case ToolReady:
+			if c.Changed { // what a person changed is checked by the one that starts it, at that moment
+				out = append(out, Effect{Kind: CheckEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt + 1, Repeatable: true})
+				continue
+			}
 			out = append(out, Effect{Kind: ToolEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt + 1, Repeatable: c.Effect.Repeatable(), Early: c.Effect == api.ReadOnly})
 		case ToolRunning:
 			out = append(out, Effect{Kind: ToolEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt, Started: true, Epoch: c.Epoch, Repeatable: c.Effect.Repeatable(), Early: c.Effect == api.ReadOnly})
@@ -63,8 +91,15 @@ func Pending(s *State) []Effect {
 			out = append(out, Effect{Kind: InspectEffect, Run: t.Run, CallID: c.ID, Attempt: c.Attempt, NotBefore: c.Next, Repeatable: true, Early: true})
 		}
 	}
-	if t.open() || Underived(s) {
+	if t.Cancel || t.open() || Underived(s) {
 		return out
+	}
+	if c := &t.Compaction; t.Compact || c.Due {
+		e := Effect{Kind: CompactEffect, Run: t.Run, Attempt: c.Attempt + 1, NotBefore: c.RetryAt, Repeatable: true, Early: true}
+		if c.Running {
+			e.Attempt, e.Started, e.Epoch, e.NotBefore = c.Attempt, true, c.Epoch, time.Time{}
+		}
+		return append(out, e)
 	}
 	e := Effect{Kind: ModelEffect, Run: t.Run, Call: t.Calls + 1, Attempt: t.Call.Attempt + 1, NotBefore: t.Call.RetryAt, Repeatable: true, Early: true}
 	if t.Call.Running {
@@ -97,11 +132,15 @@ func Underived(s *State) bool {
 		return len(s.Queue) > 0
 	case t.Cancel:
 		return !t.inFlight() || len(s.Interactions) > 0 ||
-			slices.ContainsFunc(t.Tools, func(c ToolCall) bool { return c.Status != ToolDone && c.Status != ToolRunning })
+			slices.ContainsFunc(t.Tools, func(c ToolCall) bool { return c.Status != ToolDone && !c.inFlight() })
 	case t.open():
-		return slices.ContainsFunc(t.Tools, func(c ToolCall) bool { return c.Status == ToolAsked && !s.asked(c.ID) })
-	case t.Call.Running:
+		return slices.ContainsFunc(t.Tools, func(c ToolCall) bool {
+			return c.Status == ToolAsked && !s.asked(c.ID) || c.Status == ToolReviewed
+		})
+	case t.Call.Running || t.Compaction.Running:
 		return false
+	case t.Compact:
+		return t.Call.Failure != nil || t.Compaction.Done > 0
 	}
 	return t.Call.Failure != nil || nextCall(t).none || t.Stop == StopFiltered || t.Stop != "" && (len(t.Tools) == 0 || t.Call.Closing)
 }
@@ -151,8 +190,21 @@ func Needs(s *State) []string {
 	if s.Turn == nil {
 		return nil
 	}
-	return []string{NeedAgent(s.Agent.Digest), NeedProvider(s.Turn.Model.Provider), NeedRules(s.Turn.Rules)}
+	needs := []string{NeedAgent(s.Agent.Digest)}
+	guardrails := slices.Concat(s.Agent.Guardrails, s.Turn.Guardrails)
+	slices.Sort(guardrails)
+	for _, name := range slices.Compact(guardrails) {
+		needs = append(needs, NeedGuardrail(name))
+	}
+	for _, name := range slices.Sorted(slices.Values(s.Agent.Hooks)) {
+		needs = append(needs, NeedHook(name))
+	}
+	return append(needs, NeedProvider(s.Turn.Model.Provider), NeedRules(s.Turn.Rules))
 }
+
+// NeedGuardrail and NeedHook are the needs of what an agent or a turn names (RE8).
+func NeedGuardrail(name string) string { return "guardrail:" + name }
+func NeedHook(name string) string      { return "hook:" + name }
 
 // NeedAgent is the need of a registered agent with its tools bound; NeedProvider that of a provider with its credential.
 func NeedAgent(digest string) string  { return "agent:" + digest }

@@ -25,19 +25,19 @@ func public(e Event) (api.EventType, any) {
 	case SessionCreated:
 		return api.EventSessionCreated, api.SessionCreated{Agent: e.Agent.Name, Digest: e.Agent.Digest, Workspace: e.Workspace, Owner: e.Owner, Metadata: e.Metadata}
 	case TurnAccepted:
-		return api.EventTurnAccepted, api.TurnAccepted{Text: e.Text, Queued: e.Queued, SubmissionID: e.SubmissionID, Model: e.Model}
+		return api.EventTurnAccepted, api.TurnAccepted{Text: e.Text, Kind: e.kindOfRun(), Queued: e.Queued, SubmissionID: e.SubmissionID, Model: e.Model, Guardrails: e.Checks}
 	case TurnStarted:
 		return api.EventTurnStarted, nil
 	case CancelRequested:
 		return api.EventCancelRequested, api.CancelRequested{By: e.By, Reason: e.Reason}
 	case TurnEnded:
-		return api.EventTurnEnded, api.TurnEnded{Status: e.Status, Answer: e.Answer, Error: e.Failure(), Usage: e.Usage, ModelCalls: e.Calls, AutoApproved: e.AutoApproved}
+		return api.EventTurnEnded, api.TurnEnded{Status: e.Status, Answer: e.Answer, Error: e.Failure(), Usage: e.Usage, AuxiliaryUsage: e.Auxiliary, ModelCalls: e.Calls, AutoApproved: e.AutoApproved}
 	case ModelStarted:
 		return api.EventModelCallStarted, api.ModelCallStarted{Call: e.Call, Attempt: e.Attempt, Epoch: e.Epoch, Model: e.Model, MaxOutputTokens: e.Max, Closing: e.Closing}
 	case ModelFailed:
-		return api.EventModelCallFailed, api.ModelCallFailed{Call: e.Call, Attempt: e.Attempt, Code: e.Code, Message: e.Message, RetryAt: e.RetryAt, Usage: e.Usage}
+		return api.EventModelCallFailed, api.ModelCallFailed{Call: e.Call, Attempt: e.Attempt, Code: e.Code, Message: e.Message, RetryAt: e.RetryAt, Usage: e.Usage, Guardrails: e.Checks}
 	case ModelFinished:
-		out := api.ModelCallFinished{Call: e.Call, Attempt: e.Attempt, Stop: e.Stop, Usage: e.Usage, Text: e.Text()}
+		out := api.ModelCallFinished{Call: e.Call, Attempt: e.Attempt, Stop: e.Stop, Usage: e.Usage, Text: e.Text(), Guardrails: e.Checks}
 		for _, it := range e.Items {
 			if it.Kind == ItemCall {
 				out.Calls = append(out.Calls, api.RequestCall{CallID: it.CallID, Name: it.Name, Arguments: it.Arguments, Code: it.Code, ApprovedBy: it.Approved})
@@ -47,7 +47,7 @@ func public(e Event) (api.EventType, any) {
 	case ToolStarted:
 		return api.EventToolCallStarted, api.ToolCallStarted{CallID: e.CallID, Name: e.Name, Attempt: e.Attempt, Epoch: e.Epoch}
 	case ToolFinished:
-		return api.EventToolCallFinished, api.ToolCallFinished{CallID: e.CallID, Name: e.Name, Attempt: e.Attempt, Output: e.Output, Code: e.Code}
+		return api.EventToolCallFinished, api.ToolCallFinished{CallID: e.CallID, Name: e.Name, Attempt: e.Attempt, Output: e.Output, Code: e.Code, Guardrails: e.Checks}
 	case ToolLost:
 		return api.EventToolCallLost, api.ToolCallLost{CallID: e.CallID, Attempt: e.Attempt, Again: e.Again}
 	case ToolInspected:
@@ -55,9 +55,26 @@ func public(e Event) (api.EventType, any) {
 	case ToolLate:
 		return api.EventToolOutcomeLate, api.ToolCallFinished{CallID: e.CallID, Attempt: e.Attempt, Output: e.Output, Code: e.Code}
 	case InteractionRequired:
-		return api.EventInteractionRequired, api.InteractionRequired{ID: e.ID, Kind: e.Interaction, Call: e.call()}
+		return api.EventInteractionRequired, api.InteractionRequired{ID: e.ID, Kind: e.Interaction, Call: e.call(), Question: e.Question, Origin: originAgent, Review: e.Review}
 	case InteractionResolved:
-		return api.EventInteractionResolved, api.InteractionResolved{ID: e.ID, Decision: e.Decision, By: e.By, Reason: e.Reason}
+		return api.EventInteractionResolved, api.InteractionResolved{ID: e.ID, Decision: e.Decision, By: e.By, Reason: e.Reason,
+			Arguments: json.RawMessage(e.Arguments), Answers: e.Answers, Review: e.Review}
+	case ToolChecked:
+		return api.EventToolCallChecked, api.ToolCallChecked{CallID: e.CallID, ApprovedBy: e.Approved}
+	case ToolReturned:
+		return api.EventToolCallReturned, api.ToolCallReturned{CallID: e.CallID, Attempt: e.Attempt, Failed: e.Failed}
+	case ReviewStarted:
+		return api.EventReviewStarted, api.ReviewStarted{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch, Model: e.Model}
+	case ReviewFinished:
+		return api.EventReviewFinished, api.ReviewFinished{CallID: e.CallID, Attempt: e.Attempt, Review: e.Review, Again: e.Lost, Usage: e.Usage}
+	case CompactionStarted:
+		return api.EventCompactionStarted, api.CompactionStarted{Attempt: e.Attempt, Epoch: e.Epoch, Model: e.Model, Items: e.Plan.Items, ItemBytes: e.Plan.ItemBytes, Tokens: e.Tokens}
+	case CompactionFailed:
+		return api.EventCompactionFailed, api.CompactionFailed{Attempt: e.Attempt, Code: e.Code, Message: e.Message, RetryAt: e.RetryAt, Usage: e.Usage, Guardrails: e.Checks}
+	case CompactionFinished:
+		return api.EventCompactionFinished, api.CompactionFinished{Attempt: e.Attempt, Summary: e.Summary, Items: e.Plan.Items, ItemBytes: e.Plan.ItemBytes, Tokens: e.Tokens, Usage: e.Usage, Guardrails: e.Checks}
+	case GrantRevoked:
+		return api.EventGrantRevoked, api.GrantRevoked{Tool: e.Tool, By: e.By}
 	case TakenOver:
 		return api.EventSessionTakenOver, api.SessionTakenOver{Epoch: e.Epoch, From: e.From, Process: e.Process}
 	case SessionDeleted:
@@ -85,6 +102,16 @@ func (e ModelFinished) Text() string {
 	return text
 }
 
+// originAgent is the origin of what a session's own agent asks for.
+const originAgent = "agent"
+
+func (e TurnAccepted) kindOfRun() string {
+	if e.Compact {
+		return "compaction"
+	}
+	return ""
+}
+
 func (e InteractionRequired) call() *api.InteractionCall {
 	return &api.InteractionCall{CallID: e.CallID, Name: e.Name, Arguments: e.Arguments, Attempt: e.Attempt}
 }
@@ -95,7 +122,7 @@ func PublicInteraction(f Fact) (api.Interaction, bool) {
 	if !ok {
 		return api.Interaction{}, false
 	}
-	return api.Interaction{ID: e.ID, Kind: e.Interaction, Run: e.Run, Call: e.call(), Asked: f.Time}, true
+	return api.Interaction{ID: e.ID, Kind: e.Interaction, Run: e.Run, Call: e.call(), Question: e.Question, Review: e.Review, Origin: originAgent, Asked: f.Time}, true
 }
 
 // History is the public form of a conversation entry.

@@ -23,6 +23,10 @@ type State struct {
 	Model               api.ModelRef      `json:"model,omitzero"`
 	AutoApproverContext *string           `json:"reviewer,omitempty"`
 	Compaction          *string           `json:"compaction,omitempty"`
+	SkipQuestions       *bool             `json:"skip_questions,omitempty"`
+
+	Context Context `json:"context"`           // how large the model's context is
+	Notices int     `json:"notices,omitempty"` // bytes that come into it with the next turn
 
 	Turn  *Turn    `json:"turn,omitempty"`  // the current one
 	Queue []Queued `json:"queue,omitempty"` // those that wait, in order
@@ -48,18 +52,24 @@ type Turn struct {
 	Model    api.ModelRef `json:"model"`
 	Limits   Limits       `json:"limits"`
 
+	Compact    bool     `json:"compact,omitempty"`    // it has no message: it summarises and ends
+	Guardrails []string `json:"guardrails,omitempty"` // its own
+	Addendum   int      `json:"addendum,omitempty"`   // bytes of its instruction addendum
+
 	Cancel       bool      `json:"cancel,omitempty"`
 	Calls        int       `json:"calls,omitempty"`    // calls made: answered or lost
 	Output       int       `json:"output,omitempty"`   // output tokens charged
-	Usage        api.Usage `json:"usage"`              // of the turn
+	Usage        api.Usage `json:"usage"`              // of the turn, with Auxiliary
+	Auxiliary    api.Usage `json:"auxiliary,omitzero"` // of reviews and compactions
 	Answer       uint64    `json:"answer,omitempty"`   // event of the last text
 	AutoApproved int       `json:"approved,omitempty"` // calls approved by policy
 	TakeOvers    int       `json:"takeovers,omitempty"`
 
-	Call  Call       `json:"call"`
-	Tools []ToolCall `json:"tools,omitempty"` // of the last answer, in call order
-	Last  uint64     `json:"last,omitempty"`  // event of the last answer
-	Stop  string     `json:"stop,omitempty"`  // of the last answer, until the next call begins
+	Call       Call       `json:"call"`
+	Compaction Compaction `json:"compaction,omitzero"`
+	Tools      []ToolCall `json:"tools,omitempty"` // of the last answer, in call order
+	Last       uint64     `json:"last,omitempty"`  // event of the last answer
+	Stop       string     `json:"stop,omitempty"`  // of the last answer, until the next call begins
 }
 
 // Call is the model call under way or due.
@@ -72,6 +82,21 @@ type Call struct {
 	Failures int       `json:"failures,omitempty"` // provider failures of this call
 	Failure  *Failure  `json:"failure,omitempty"`  // the last one, where no further attempt is made
 	RetryAt  time.Time `json:"retry_at,omitzero"`
+	// Overflowed: an attempt of this call did not fit, and older history was, or is to be, summarised for it, once.
+	Overflowed bool `json:"overflowed,omitempty"`
+}
+
+// Compaction is the summary under way or due.
+type Compaction struct {
+	Due      bool      `json:"due,omitempty"`     // before the next model call
+	Attempt  int       `json:"attempt,omitempty"` // attempts begun in this turn
+	Epoch    uint64    `json:"epoch,omitempty"`   // of the running attempt
+	Running  bool      `json:"running,omitempty"`
+	Plan     Plan      `json:"plan,omitzero"` // of the newest attempt
+	Failures int       `json:"failures,omitempty"`
+	Shrink   int       `json:"shrink,omitempty"` // times that what was to be summarised did not fit either
+	RetryAt  time.Time `json:"retry_at,omitzero"`
+	Done     int       `json:"done,omitempty"` // in this turn
 }
 
 // Failure is why a run is to end as failed.
@@ -85,12 +110,16 @@ type Failure struct {
 type ToolStatus string
 
 const (
-	ToolAsked   ToolStatus = "asked"   // an approval is open
-	ToolReady   ToolStatus = "ready"   // may start
-	ToolRunning ToolStatus = "running" // started, no outcome
-	ToolUnknown ToolStatus = "unknown" // started by a claim that is gone: to be inspected
-	ToolAsking  ToolStatus = "asking"  // a person is asked what became of it
-	ToolDone    ToolStatus = "done"
+	ToolChecking  ToolStatus = "checking"  // the application's own check is to be asked
+	ToolReviewing ToolStatus = "reviewing" // the reviewer is to be asked, or is
+	ToolReviewed  ToolStatus = "reviewed"  // it has spoken, and its interaction is not opened yet
+	ToolAsked     ToolStatus = "asked"     // an approval or a question is open
+	ToolReady     ToolStatus = "ready"     // may start
+	ToolRunning   ToolStatus = "running"   // started, no outcome
+	ToolScreening ToolStatus = "screening" // its body has returned; hooks and guardrails have the output
+	ToolUnknown   ToolStatus = "unknown"   // started by a claim that is gone: to be inspected
+	ToolAsking    ToolStatus = "asking"    // a person is asked what became of it
+	ToolDone      ToolStatus = "done"
 )
 
 // ToolCall is one call of the last answer.
@@ -106,6 +135,19 @@ type ToolCall struct {
 	Next        time.Time  `json:"next,omitzero"` // when to inspect again
 	// Doubt: an attempt was lost that may have acted, and no inspection has said that it did not.
 	Doubt bool `json:"doubt,omitempty"`
+	// Approved says who let it pass without a person; Changed that a person has changed its arguments.
+	Approved string     `json:"approved,omitempty"`
+	Changed  bool       `json:"changed,omitempty"`
+	Failed   bool       `json:"failed,omitempty"` // with ToolScreening
+	Review   ToolReview `json:"review,omitzero"`
+}
+
+// ToolReview is where the review of a call stands.
+type ToolReview struct {
+	Attempt int         `json:"attempt,omitempty"`
+	Epoch   uint64      `json:"epoch,omitempty"`
+	Running bool        `json:"running,omitempty"`
+	Verdict *api.Review `json:"verdict,omitempty"`
 }
 
 // Queued is a turn that waits.
@@ -115,6 +157,11 @@ type Queued struct {
 	Rules    int          `json:"rules"`
 	Model    api.ModelRef `json:"model"`
 	Limits   Limits       `json:"limits"`
+
+	Compact    bool     `json:"compact,omitempty"`
+	Guardrails []string `json:"guardrails,omitempty"`
+	Addendum   int      `json:"addendum,omitempty"`
+	Bytes      int      `json:"bytes,omitempty"` // of its message in the context
 }
 
 // Interaction is an open one. Its body stands in the event of its number.
@@ -170,6 +217,17 @@ func (t *Turn) runs(run string, call, attempt int, epoch uint64) bool {
 	return t.Run == run && t.Call.Running && t.Calls+1 == call && t.Call.Attempt == attempt && t.Call.Epoch == epoch
 }
 
+// reviews and compacts are runs for the other two kinds of calls to a model.
+func (t *Turn) reviews(callID string, attempt int, epoch uint64) bool {
+	c := t.tool(callID)
+	return c != nil && c.Status == ToolReviewing && c.Review.Running && c.Review.Attempt == attempt && c.Review.Epoch == epoch
+}
+
+func (t *Turn) compacts(run string, attempt int, epoch uint64) bool {
+	c := &t.Compaction
+	return t.Run == run && c.Running && c.Attempt == attempt && c.Epoch == epoch
+}
+
 // open reports whether a tool call of the last answer has no result yet.
 func (t *Turn) open() bool {
 	for i := range t.Tools {
@@ -182,15 +240,13 @@ func (t *Turn) open() bool {
 
 // inFlight reports whether an effect has started and has no outcome.
 func (t *Turn) inFlight() bool {
-	if t.Call.Running {
-		return true
-	}
-	for i := range t.Tools {
-		if t.Tools[i].Status == ToolRunning {
-			return true
-		}
-	}
-	return false
+	return t.Call.Running || t.Compaction.Running || slices.ContainsFunc(t.Tools, ToolCall.inFlight)
+}
+
+// inFlight reports whether something is done about the call whose outcome is waited for, also once the turn is
+// cancelled.
+func (c ToolCall) inFlight() bool {
+	return c.Status == ToolRunning || c.Status == ToolScreening || c.Status == ToolReviewing && c.Review.Running
 }
 
 func (s *State) interaction(id string) *Interaction {
@@ -209,6 +265,23 @@ func (s *State) asked(callID string) bool {
 
 func (s *State) granted(tool string) bool {
 	return slices.ContainsFunc(s.Grants, func(g api.Grant) bool { return g.Tool == tool })
+}
+
+// skipsQuestions reports whether questions are answered as skipped: the session's word, then the agent's.
+func (s *State) skipsQuestions() bool {
+	if s.SkipQuestions != nil {
+		return *s.SkipQuestions
+	}
+	return s.Agent.SkipQuestions
+}
+
+func (a *Agent) byName(name string) *Tool {
+	for i := range a.Tools {
+		if a.Tools[i].Name == name {
+			return &a.Tools[i]
+		}
+	}
+	return nil
 }
 
 func (a *Agent) byModelName(name string) *Tool {

@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// margin is the part of a window that is left free, since sizes are estimates: one in so many.
+const margin = 32
+
+// usable is what of a window may be used, in tokens.
+func usable(window int) int { return window - window/margin }
+
+// reserve is the room that an answer is to have: what it may ask for, at most a quarter of the window.
+func reserve(max, window int) int { return min(max, window/4+1) }
+
+// fitting is what an answer may ask for behind a request of so many bytes.
+func (s *State) fitting(max, size, window int) int {
+	if window <= 0 {
+		return max
+	}
+	return min(max, reserveAtLeast(usable(window)-s.Context.Tokens(size)))
+}
+
+// reserveAtLeast keeps the bound of an answer positive where the estimate says that nothing is left.
+func reserveAtLeast(tokens int) int { return max(tokens, 16) }
+
+// Fits reports whether the turn's next model call fits its window, as far as anybody can estimate (CO1). fixed is
+// the bytes of the request beside the conversation and the addendum, window the model's in tokens, 0 if unknown.
+func Fits(s *State, fixed, window int) bool {
+	t := s.Turn
+	if t == nil || window <= 0 {
+		return true
+	}
+	size := fixed + t.Addendum + s.Context.Bytes
+	return s.Context.Tokens(size)+reserve(nextCall(t).max, window) <= usable(window)
+}
+
+// Room is what a plan has to keep to. summarising is what a summary's request has beside what it summarises, in
+// bytes. An unknown window is taken to be what the conversation has now: a provider has said that it is too much.
+func Room(s *State, fixed, summarising, window int) Window {
+	t := s.Turn
+	size := fixed + t.Addendum + s.Context.Bytes
+	if window <= 0 {
+		window = max(s.Context.Tokens(size), 1)
+	}
+	summary := min(api.MaxCompactionTokens, window/4)
+	bytes := func(tokens int) int { // the largest size that is estimated at no more than tokens
+		return max(sort.Search(16*window, func(n int) bool { return s.Context.Tokens(n) > tokens })-1, 0)
+	}
+	w := Window{
+		Run:     t.Run,
+		Room:    bytes(usable(window)-reserve(nextCall(t).max, window)) - fixed - t.Addendum,
+		Source:  (bytes(usable(window)-summary) - summarising) >> t.Compaction.Shrink,
+		Summary: bytes(summary),
+		All:     t.Compact,
+	}
+	return w
+}
+
+// compact records a plan: the intent of a summary, or at once what needs none.
+func (d *decision) compact(c Compact) {
+	t := d.s.Turn
+	if t == nil || t.Run != c.Run || t.Cancel || t.open() || t.inFlight() {
+		return
+	}
+	if c.Full == nil && c.Plan.Items > 0 {
+		d.emit(CompactionStarted{Run: t.Run, Attempt: t.Compaction.Attempt + 1, Epoch: c.Epoch, Model: t.Model, Plan: c.Plan, Tokens: c.Tokens})
+		return
+	}
+	switch {
+	case c.Full == nil && c.Plan.ItemBytes > 0:
+		d.emit(CompactionFinished{Run: t.Run, Plan: c.Plan, Tokens: d.s.Context.Tokens(c.Plan.Bytes)})
+	case t.Compact: // there is nothing older to summarise
+		d.end(api.StatusCompleted, "", "", false)
+	default:
+		d.fail(api.CodeContextExhausted, fullText(c.Full), false)
+	}
+	d.advance()
+}
+
+func fullText(f *Full) string {
+	if f == nil {
+		return "the conversation does not fit the model's window, and nothing of it can be summarised or shortened"
+	}
+	return fmt.Sprintf("the conversation does not fit the model's window: %s alone has %d bytes, and about %d are left for it; send less, or choose a model with a larger window",
+		f.Item, f.Bytes, max(f.Room, 0))
+}
+
+// compacted puts a summary into effect.
+func (d *decision) compacted(c Compacted) {
+	t := d.s.Turn
+	if t == nil || !t.compacts(c.Run, c.Attempt, c.Epoch) {
+		return
+	}
+	plan := t.Compaction.Plan
+	d.emit(CompactionFinished{Run: c.Run, Attempt: c.Attempt, Epoch: c.Epoch, Plan: plan, Summary: c.Summary,
+		Tokens: d.s.Context.Tokens(plan.Bytes + len(c.Summary)), Usage: c.Usage, Checks: c.Checks})
+	d.advance()
+}
+
+// maxShrinks bounds how often a smaller part is tried where what is to be summarised does not fit either.
+const maxShrinks = 6
+
+// compactError records an attempt without a summary, and either the time of the next one or the end of the run.
+func (d *decision) compactError(c CompactError) {
+	t := d.s.Turn
+	if t == nil || !t.compacts(c.Run, c.Attempt, c.Epoch) {
+		return
+	}
+	e := CompactionFailed{Run: c.Run, Attempt: c.Attempt, Epoch: c.Epoch, Code: c.Code, Message: c.Message, Usage: c.Usage, Lost: c.Cancelled, Checks: c.Checks}
+	failures := t.Compaction.Failures + 1
+	switch {
+	case c.Cancelled || t.Cancel:
+	case c.Code == api.CodeContextExhausted && t.Compaction.Shrink < maxShrinks:
+	case c.Retryable && failures < api.MaxModelAttempts:
+		e.RetryAt = d.env.Now.Add(max(c.RetryAfter, retryDelay(failures, d.env.Jitter))).Truncate(time.Millisecond)
+	default:
+		e.Final, e.Retryable = true, c.Retryable
+		e.Message = "older history had to be summarised, and that failed: " + c.Message
+	}
+	d.emit(e)
+	d.advance()
+}
+
+// Unmade is the command that says that an effect whose intent is recorded was not carried out, or that nobody waits
+// for it any more; nil for one without an intent. why is told where a call to a model is given up.
+func Unmade(e Effect, epoch uint64, why string) Command {
+	switch e.Kind {
+	case ModelEffect:
+		return ModelError{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: epoch, Code: api.CodeCancelled, Message: why, Cancelled: true}
+	case CompactEffect:
+		return CompactError{Run: e.Run, Attempt: e.Attempt, Epoch: epoch, Code: api.CodeCancelled, Message: why, Cancelled: true}
+	case ReviewEffect:
+		return Reviewed{CallID: e.CallID, Attempt: e.Attempt, Epoch: epoch, Review: api.Review{Verdict: api.ReviewUnsure, Code: api.CodeCancelled}, Cancelled: true}
+	case ToolEffect:
+		return Interrupted{CallID: e.CallID, Attempt: e.Attempt, Epoch: epoch, NotStarted: true}
+	}
+	return nil
+}
