@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -146,6 +147,9 @@ func (d *decision) answer(c Answer) error {
 	if len(a.Arguments) > 0 && a.Decision != api.AllowOnce {
 		return api.Errorf(api.CodeInvalidRequest, "changed arguments belong to the decision %q, which holds for this call only; the decision is %q", api.AllowOnce, a.Decision)
 	}
+	if len(a.Arguments) > 0 && !isObject(a.Arguments) {
+		return api.Errorf(api.CodeInvalidRequest, "the changed arguments %.80q are no JSON object; give the whole object that the call is to run with", string(a.Arguments))
+	}
 	t := d.s.Turn
 	call := *t.tool(in.CallID)
 	d.emit(InteractionResolved{Run: t.Run, ID: in.ID, Decision: a.Decision, By: a.By, Reason: a.Reason, Output: a.Output,
@@ -185,18 +189,23 @@ func withReason(text, reason string) string {
 	return fmt.Sprintf("%s The person's reason, as given: %q", text, reason)
 }
 
-// compacted is JSON in its shortest form; what is none stays as it is.
+// compacted is a JSON object in its shortest form, with each number as it was written; what is none stays as it is.
 func compacted(arguments json.RawMessage) string {
-	if len(arguments) == 0 {
-		return ""
-	}
-	var fields any
-	if json.Unmarshal(arguments, &fields) == nil {
-		if text, err := marshal(fields); err == nil {
-			return string(text)
+	if isObject(arguments) {
+		var fields map[string]any
+		dec := json.NewDecoder(bytes.NewReader(arguments))
+		dec.UseNumber() // an ID of 17 digits is no float64
+		if dec.Decode(&fields) == nil {
+			if text, err := marshal(fields); err == nil {
+				return string(text)
+			}
 		}
 	}
 	return string(arguments)
+}
+
+func isObject(arguments json.RawMessage) bool {
+	return json.Valid(arguments) && bytes.HasPrefix(bytes.TrimLeft(arguments, " \t\r\n"), []byte("{"))
 }
 
 // answered is what tells one answer from another; who gave it does not matter.

@@ -58,7 +58,7 @@ func public(e Event) (api.EventType, any) {
 		return api.EventInteractionRequired, api.InteractionRequired{ID: e.ID, Kind: e.Interaction, Call: e.call(), Question: e.Question, Origin: originAgent, Review: e.Review}
 	case InteractionResolved:
 		return api.EventInteractionResolved, api.InteractionResolved{ID: e.ID, Decision: e.Decision, By: e.By, Reason: e.Reason,
-			Arguments: json.RawMessage(e.Arguments), Answers: e.Answers, Review: e.Review}
+			Arguments: e.changed(), Answers: e.Answers, Review: e.Review}
 	case ToolChecked:
 		return api.EventToolCallChecked, api.ToolCallChecked{CallID: e.CallID, ApprovedBy: e.Approved}
 	case ToolReturned:
@@ -110,6 +110,15 @@ func (e TurnAccepted) kindOfRun() string {
 		return "compaction"
 	}
 	return ""
+}
+
+// changed are the arguments as JSON; text that is none, which no decision records, is told as a string.
+func (e InteractionResolved) changed() json.RawMessage {
+	if e.Arguments == "" || json.Valid([]byte(e.Arguments)) {
+		return json.RawMessage(e.Arguments)
+	}
+	text, _ := marshal(e.Arguments)
+	return text
 }
 
 func (e InteractionRequired) call() *api.InteractionCall {
