@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +14,6 @@ import (
 func TestApprovals(t *testing.T) {
 	t.Parallel()
 	asked := func(tools ...string) []move { return []move{say("hi"), begin, asksFor(tools...)} }
-	then := func(given []move, more ...move) []move { return append(slices.Clip(given), more...) }
 	tell(t, []story{
 		{
 			name:     "AP1 mode always asks for every call",

@@ -143,7 +143,7 @@ func TestMessages(t *testing.T) {
 			due:      "+0s",
 			activity: "active",
 			check: func(t *testing.T, p *play) {
-				want := []string{"agent:d1", "provider:Q", "rules:1"}
+				want := []string{"agent:d1", "provider:Q", "rules:2"}
 				if diff := cmp.Diff(want, engine.Needs(p.state)); diff != "" {
 					t.Errorf("needs (-want +got):\n%s", diff)
 				}

@@ -150,7 +150,7 @@ func decide(ask int, d api.Decision, text string) move {
 func begin(p *play) {
 	var events []engine.Event
 	for _, e := range engine.Pending(p.state) {
-		if !e.Started && e.Kind != engine.InspectEffect {
+		if !e.Started && !e.Kind.Bare() && e.Kind != engine.CompactEffect {
 			p.must(engine.Begin{Effect: e, Epoch: p.epoch})
 			events = append(events, p.events...)
 		}
@@ -286,6 +286,7 @@ func (p *play) line(event engine.Event) string {
 		add("%d/%d %s", e.Call, e.Attempt, e.Code)
 		flag(e.Lost, "lost")
 		flag(e.Final, "final")
+		flag(e.Compact, "compact")
 		if !e.RetryAt.IsZero() {
 			add("again %s", in(e.RetryAt))
 		}
@@ -293,15 +294,16 @@ func (p *play) line(event engine.Event) string {
 		add("%d/%d %s", e.Call, e.Attempt, e.Stop)
 		for _, it := range e.Items {
 			if it.Kind == engine.ItemCall {
-				verdict := it.Approved + string(it.Code)
-				if verdict == "" {
-					verdict = "ask"
+				verdict := string(it.Code) + verdictOf(it.Code != "" || it.Check, it.Approved, it.Review)
+				if it.Check {
+					verdict += "check"
 				}
 				add("%s\x00:%s", it.CallID, verdict)
 			}
 		}
 	case engine.ToolStarted:
 		add("%s\x00/%d %s", e.CallID, e.Attempt, e.Name)
+		flag(e.Digest != "", "changed")
 	case engine.ToolFinished:
 		add("%s\x00/%d", e.CallID, e.Attempt)
 		flag(e.Code != "", string(e.Code))
@@ -318,20 +320,65 @@ func (p *play) line(event engine.Event) string {
 		flag(e.Code != "", string(e.Code))
 	case engine.InteractionRequired:
 		add("%s\x00 %s %s\x00", e.ID, e.Interaction, e.CallID)
+		if e.Review != nil {
+			add("reviewed %s", e.Review.Verdict)
+		}
 	case engine.InteractionResolved:
 		add("%s\x00 %s", e.ID, e.Decision)
+		flag(e.By == engine.ByReviewer || e.By == engine.ByAgent, "by "+e.By)
+	case engine.ToolChecked:
+		add("%s\x00:%s", e.CallID, verdictOf(false, e.Approved, e.Review))
+	case engine.ToolReturned:
+		add("%s\x00/%d", e.CallID, e.Attempt)
+		flag(e.Failed, "failed")
+	case engine.ReviewStarted:
+		add("%s\x00/%d", e.CallID, e.Attempt)
+	case engine.ReviewFinished:
+		add("%s\x00/%d %s", e.CallID, e.Attempt, e.Review.Verdict)
+		flag(e.Review.Code != "", string(e.Review.Code))
+		flag(e.Lost, "lost")
+	case engine.CompactionStarted:
+		add("%d of %d items", e.Attempt, e.Plan.Items)
+	case engine.CompactionFailed:
+		add("%d %s", e.Attempt, e.Code)
+		flag(e.Lost, "lost")
+		flag(e.Final, "final")
+		if !e.RetryAt.IsZero() {
+			add("again %s", in(e.RetryAt))
+		}
+	case engine.CompactionFinished:
+		add("%d", e.Attempt)
+		flag(e.Plan.ItemBytes > 0, "shortened")
+	case engine.GrantRevoked:
+		add("%s", e.Tool)
 	case engine.TakenOver:
 		add("%d", e.Epoch)
 	}
 	return strings.Join(words, " ")
 }
 
+// verdictOf says who decides on a call, "" where nothing is to be said.
+func verdictOf(silent bool, approved string, review bool) string {
+	switch {
+	case silent:
+		return ""
+	case review:
+		return "review"
+	case approved == "":
+		return "ask"
+	}
+	return approved
+}
+
 func pending(p *play) []string {
 	var out []string
 	for _, e := range engine.Pending(p.state) {
-		line := fmt.Sprintf("%s %d/%d", e.Kind, e.Call, e.Attempt)
-		if e.Kind != engine.ModelEffect {
-			line = fmt.Sprintf("%s %s\x00/%d", e.Kind, e.CallID, e.Attempt)
+		line := fmt.Sprintf("%s %s\x00/%d", e.Kind, e.CallID, e.Attempt)
+		switch e.Kind {
+		case engine.ModelEffect:
+			line = fmt.Sprintf("%s %d/%d", e.Kind, e.Call, e.Attempt)
+		case engine.CompactEffect:
+			line = fmt.Sprintf("%s %d", e.Kind, e.Attempt)
 		}
 		if e.Started {
 			line += " runs"
