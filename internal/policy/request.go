@@ -1,0 +1,222 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/guard"
+	"github.com/openworkerai/openworker/model"
+)
+
+// removed stands for a text of which a guardrail leaves nothing where there must be one.
+const removed = "[removed by a guardrail]"
+
+// maxVerdicts bounds the verdicts of one request.
+const maxVerdicts = 64
+
+// Input is a request before its guardrails.
+type Input struct {
+	// Instructions, unless nil, are the texts that the request's instructions are made of, such as the agent's and
+	// the turn's: each is a unit, and what passes of them, joined by empty lines, stands in place of
+	// Request.Instructions. With nil, Request.Instructions is one unit.
+	Instructions []string
+	Request      model.Request
+	// Tools gives the catalogue name of each tool that the conversation names in the model's spelling; a tool that it
+	// lacks keeps that one.
+	Tools map[string]string
+}
+
+// ScreenRequest runs the model_input guardrails over a request: each instruction, each text and text file of the
+// user's, each text of the assistant's, each tool's result (GR2). Calls and reasoning are the model's own, and pass.
+//
+// It returns the request that may be sent, and the verdicts that were no plain allow, each once, at most 64. Where an
+// item was changed, it lost its Private data and the request its Encoded; a text of which nothing is left says so.
+// The request stays well-formed as [model.Check] has it, and nothing of the caller's is changed.
+//
+// The error is as in [Screened], with the detail item where it is about one; the request is empty then. An image or a
+// PDF cannot be looked into and fails closed while such a guardrail is in force. memo may be nil.
+func ScreenRequest(ctx context.Context, guards []guard.Guardrail, who guard.Context, in Input, memo *Memo) (model.Request, []api.GuardVerdict, *api.Error) {
+	req := in.Request
+	s := screening{ctx: ctx, unit: guard.Unit{Context: who, Point: guard.ModelInput}, seen: map[looked]passed{}}
+	var names []string
+	for _, g := range guards {
+		if slices.Contains(g.Points, guard.ModelInput) {
+			s.guards, names = append(s.guards, g), append(names, g.Name)
+		}
+	}
+	if len(s.guards) == 0 {
+		if in.Instructions != nil {
+			req.Instructions = joined(in.Instructions)
+		}
+		return req, nil, nil
+	}
+	key := strings.Join(names, "\x00")
+	s.known = memo.known(key)
+	err := s.request(&req, in)
+	memo.keep(key, s.seen, err == nil)
+	if err != nil {
+		return model.Request{}, s.brief(), err
+	}
+	return req, s.brief(), nil
+}
+
+// screening is one pass over a request.
+type screening struct {
+	ctx         context.Context
+	guards      []guard.Guardrail
+	unit        guard.Unit
+	known, seen map[looked]passed
+	verdicts    []api.GuardVerdict
+}
+
+func (s *screening) request(req *model.Request, in Input) *api.Error {
+	texts := in.Instructions
+	if texts == nil {
+		texts = []string{req.Instructions}
+	}
+	pass := make([]string, len(texts))
+	for i, text := range texts {
+		var err *api.Error
+		if pass[i], err = s.text(text); err != nil {
+			return about(err, "the instructions")
+		}
+	}
+	req.Instructions = joined(pass)
+
+	items, tools, copied := req.Items, map[string]string{}, false
+	for i := range items {
+		if items[i].Kind == model.ToolCallItem {
+			tools[items[i].CallID] = items[i].Name
+		}
+		item, changed, err := s.item(&items[i], in.Tools, tools)
+		if err != nil {
+			return about(err, fmt.Sprintf("item %d of the request (%s)", i, items[i].Kind)).With("item", strconv.Itoa(i))
+		}
+		if !changed {
+			continue
+		}
+		if !copied {
+			req.Items, copied = slices.Clone(items), true
+		}
+		item.Private = nil
+		req.Items[i], req.Encoded = item, nil
+	}
+	return nil
+}
+
+// item screens one item, and returns what stands for it.
+func (s *screening) item(given *model.Item, catalogue, called map[string]string) (item model.Item, changed bool, err *api.Error) {
+	item = *given
+	switch {
+	case len(item.Parts) > 0:
+		for i := range given.Parts {
+			part, err := s.part(given.Parts[i])
+			if err != nil {
+				return item, false, about(err, fmt.Sprintf("part %d", i))
+			}
+			if part.Text == given.Parts[i].Text && string(part.Data) == string(given.Parts[i].Data) {
+				continue
+			}
+			if !changed {
+				item.Parts, changed = slices.Clone(given.Parts), true
+			}
+			item.Parts[i] = part
+		}
+		return item, changed, nil
+	case item.Kind == model.ToolResultItem:
+		name := called[item.CallID]
+		s.unit.CallID, s.unit.Tool = item.CallID, name
+		if known, ok := catalogue[name]; ok {
+			s.unit.Tool = known
+		}
+		item.Output, err = s.text(item.Output)
+		s.unit.CallID, s.unit.Tool = "", ""
+	case item.Kind == model.UserItem, item.Kind == model.AssistantItem:
+		item.Text, err = s.text(item.Text)
+	}
+	return item, item.Text != given.Text || item.Output != given.Output, err
+}
+
+// part screens a part of a user's item. The caller's bytes are not written to.
+func (s *screening) part(part model.Part) (model.Part, *api.Error) {
+	var err *api.Error
+	switch {
+	case part.MediaType == "":
+		part.Text, err = s.text(part.Text)
+	case part.IsImage() || part.IsPDF():
+		g := s.guards[0]
+		s.verdicts = append(s.verdicts, api.GuardVerdict{
+			Name: g.Name, Point: string(guard.ModelInput), Action: actionFail,
+			Reason: fmt.Sprintf("it looks at texts, and the file %q of type %s holds %d bytes that are none; leave the file out, or do without the guardrail", plain(part.Name, 80), plain(part.MediaType, 80), len(part.Data)),
+		})
+		err = refusal(s.verdicts[len(s.verdicts)-1])
+	default:
+		given := string(part.Data)
+		var text string
+		if text, err = s.text(given); text != given {
+			part.Data = []byte(text)
+		}
+	}
+	return part, err
+}
+
+// text screens one unit. An empty one has nothing to look at.
+func (s *screening) text(text string) (string, *api.Error) {
+	if text == "" {
+		return "", nil
+	}
+	key := looked{tool: s.unit.Tool, text: text}
+	was, ok := s.seen[key]
+	if !ok {
+		was, ok = s.known[key]
+	}
+	if !ok {
+		s.unit.Text = text
+		now := Screen(s.ctx, s.guards, s.unit)
+		if now.Err != nil {
+			s.verdicts = append(s.verdicts, now.Verdicts...)
+			return "", now.Err
+		}
+		if now.Text == "" {
+			now.Text = removed
+		}
+		was = passed{text: now.Text, verdicts: now.Verdicts}
+	}
+	s.seen[key] = was
+	s.verdicts = append(s.verdicts, was.verdicts...)
+	return was.text, nil
+}
+
+// brief lists the verdicts, each once. Where they are too many, the last one listed is the last one made, and says how
+// many are not.
+func (s *screening) brief() []api.GuardVerdict {
+	var list []api.GuardVerdict
+	listed := make(map[api.GuardVerdict]bool, min(len(s.verdicts), maxVerdicts))
+	for _, v := range s.verdicts {
+		if !listed[v] {
+			listed[v] = true
+			list = append(list, v)
+		}
+	}
+	if more := len(list) - maxVerdicts; more > 0 {
+		last := list[len(list)-1]
+		last.Reason = plain(fmt.Sprintf("(%d verdicts before this one are not listed) %s", more, last.Reason), maxReason)
+		list = append(list[:maxVerdicts-1], last)
+	}
+	return list
+}
+
+// about says what part of a request or an answer an error is about.
+func about(err *api.Error, what string) *api.Error {
+	err.Message = what + ": " + err.Message
+	return err
+}
+
+// joined joins the texts that are there by empty lines.
+func joined(texts []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" }), "\n\n")
+}
