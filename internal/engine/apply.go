@@ -132,7 +132,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		if err != nil {
 			return err
 		}
-		if t.open() || t.Call.Running {
+		if t.open() || t.inFlight() {
 			return illegal("a call of it has no outcome")
 		}
 		s.Turn = nil
@@ -210,7 +210,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 				case it.Check:
 					c.Status = ToolChecking
 				default:
-					t.ruled(&c, it.Approved, it.Review)
+					s.ruled(t, &c, it.Approved, it.Review)
 				}
 				t.Tools = append(t.Tools, c)
 			}
@@ -225,7 +225,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		if c.Status != ToolChecking {
 			return illegal("call %s is %s and not being checked", e.CallID, c.Status)
 		}
-		t.ruled(c, e.Approved, e.Review)
+		s.ruled(t, c, e.Approved, e.Review)
 
 	case ReviewStarted:
 		_, c, err := call(e.Run, e.CallID)
@@ -442,8 +442,12 @@ func (s *State) begin(q Queued) {
 	s.Notices = 0
 }
 
-// ruled puts a ruling into effect: the call may run, the reviewer is asked, or a person is.
-func (t *Turn) ruled(c *ToolCall, approved string, review bool) {
+// ruled puts a ruling into effect: the call may run, the reviewer is asked, or a person is. A grant that was revoked
+// while the answer was on its way covers nothing.
+func (s *State) ruled(t *Turn, c *ToolCall, approved string, review bool) {
+	if approved == ApprovedByGrant && !s.granted(c.Name) {
+		approved = ""
+	}
 	c.Approved = approved
 	switch {
 	case review:
