@@ -64,7 +64,7 @@ func Room(s *State, fixed, summarising, window int) Window {
 // compact records a plan: the intent of a summary, or at once what needs none.
 func (d *decision) compact(c Compact) {
 	t := d.s.Turn
-	if t == nil || t.Run != c.Run || t.Cancel || t.open() || t.inFlight() {
+	if t == nil || t.Run != c.Run || t.Cancel || t.open() || t.inFlight() || Underived(d.s) || d.env.Now.Before(t.Compaction.RetryAt) {
 		return
 	}
 	if c.Full == nil && c.Plan.Items > 0 {
