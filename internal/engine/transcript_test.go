@@ -133,8 +133,8 @@ func TestTheTranscriptFindsAnOpenCall(t *testing.T) {
 	if c, ok := tr.Call(p.calls[1]); !ok || c.Name != "read" || c.Arguments != `{"a":1}` {
 		t.Errorf("the open call is %+v, %t", c, ok)
 	}
-	if tr.Head() != p.state.Head || tr.Addendum() != "be brief" || tr.Bytes() < 160*5 {
-		t.Errorf("head %d, addendum %q, bytes %d", tr.Head(), tr.Addendum(), tr.Bytes())
+	if tr.Head() != p.state.Head || tr.Guidance().Addendum != "be brief" || tr.Bytes() < 160*5 {
+		t.Errorf("head %d, addendum %q, bytes %d", tr.Head(), tr.Guidance().Addendum, tr.Bytes())
 	}
 	before := conversation(p)
 	tr.Apply(p.facts[1])
