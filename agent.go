@@ -25,17 +25,18 @@ type AgentDefinition struct {
 	BuiltinTools BuiltinTools
 	// UnknownOutcome says what happens to a side effect whose outcome nobody can tell. Defaults to OutcomeAsk.
 	UnknownOutcome UnknownOutcome
-	// AutoSkipQuestions answers the model's questions as skipped.
+	// AutoSkipQuestions answers the model's questions as skipped, so that nobody has to be there.
 	AutoSkipQuestions bool
-	// AutoApproverContext guides the reviewer of ApproveAuto, and Compaction the summaries of older history.
-	// Both are stored and have no effect in this version.
+	// AutoApproverContext tells the reviewer of ApproveAuto facts and rules of the application, and Compaction says what
+	// summaries of older history are to keep. A session and a turn may replace them, each for itself (GU2).
 	AutoApproverContext *string
 	Compaction          *CompactionOptions
+	// Guardrails and Hooks are in force for every turn, in this order, by the names of [Options].
+	Guardrails []string
+	Hooks      []string
 
 	// What follows is for later versions: this one refuses a definition that sets any of it, with
 	// unsupported_option.
-	Guardrails     []string
-	Hooks          []string
 	Memory         json.RawMessage
 	Planning       json.RawMessage
 	Scheduling     json.RawMessage

@@ -51,6 +51,15 @@ const (
 	CodeDenied               = api.CodeDenied               // a person or a rule denied the action
 	CodeCancelled            = api.CodeCancelled            // the turn was cancelled
 	CodeOutcomeUnknown       = api.CodeOutcomeUnknown       // the action had started when its process ended; whether it took effect is not known
+	CodeOutputLost           = api.CodeOutputLost           // the action returned, and its process ended before hooks and guardrails had looked at the output
+	CodeCheckFailed          = api.CodeCheckFailed          // the application's own check of the action failed, so it was not run; nobody has refused it
+	CodeReviewTimeout        = api.CodeReviewTimeout        // the reviewer did not answer in time; a person is asked
+	CodeReviewInvalid        = api.CodeReviewInvalid        // the reviewer's answer is not of the form that it must have, or the action is too large to review; a person is asked
+	CodeGuardrailBlocked     = api.CodeGuardrailBlocked     // a guardrail blocked the text; the message names it and gives its reason
+	CodeGuardrailFailed      = api.CodeGuardrailFailed      // a guardrail failed, did not answer in time, or the text is over 128,000 bytes; what it guards did not pass
+	CodeGuardrailMissing     = api.CodeGuardrailMissing     // a guardrail that is in force is not registered in this process
+	CodeHookVetoed           = api.CodeHookVetoed           // a before-model hook refused the request; the message gives its reason
+	CodeHookFailed           = api.CodeHookFailed           // a hook failed or did not answer in time
 	CodeStoreBusy            = api.CodeStoreBusy            // another process holds the store's write lock; nothing was written
 	CodeStoreFull            = api.CodeStoreFull            // the disk that holds the store is full; nothing was written
 	CodeStoreReadOnly        = api.CodeStoreReadOnly        // the store cannot be written by this process
@@ -88,6 +97,10 @@ var (
 	ErrQueueFull           = api.ErrQueueFull
 	ErrCredentialsMissing  = api.ErrCredentialsMissing
 	ErrRegistrationMissing = api.ErrRegistrationMissing
+	ErrArgumentsInvalid    = api.ErrArgumentsInvalid
+	ErrGuardrailBlocked    = api.ErrGuardrailBlocked
+	ErrGuardrailFailed     = api.ErrGuardrailFailed
+	ErrGuardrailMissing    = api.ErrGuardrailMissing
 	ErrCancelled           = api.ErrCancelled
 	ErrStoreBusy           = api.ErrStoreBusy
 	ErrStoreFull           = api.ErrStoreFull

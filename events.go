@@ -29,6 +29,14 @@ const (
 	EventToolOutcomeLate     = api.EventToolOutcomeLate     // ToolCallFinished: of a call that its turn ended without
 	EventInteractionRequired = api.EventInteractionRequired // InteractionRequired: a person is asked
 	EventInteractionResolved = api.EventInteractionResolved // InteractionResolved: answered, or closed with its turn
+	EventToolCallChecked     = api.EventToolCallChecked     // ToolCallChecked: the application's own check let the call pass
+	EventToolCallReturned    = api.EventToolCallReturned    // ToolCallReturned: hooks and guardrails have its output
+	EventReviewStarted       = api.EventReviewStarted       // ReviewStarted: the reviewer is asked about a call
+	EventReviewFinished      = api.EventReviewFinished      // ReviewFinished: its verdict, or why there is none
+	EventGrantRevoked        = api.EventGrantRevoked        // GrantRevoked: a session grant was taken back
+	EventCompactionStarted   = api.EventCompactionStarted   // CompactionStarted: older history is summarised
+	EventCompactionFailed    = api.EventCompactionFailed    // CompactionFailed: this attempt gave no summary
+	EventCompactionFinished  = api.EventCompactionFinished  // CompactionFinished: the summary stands for the items from now on
 	EventTextDelta           = api.EventTextDelta           // Delta: a piece of the answer's text
 	EventReasoningDelta      = api.EventReasoningDelta      // Delta: a piece of the model's reasoning
 )
@@ -50,5 +58,14 @@ type (
 	ToolCallInspected   = api.ToolCallInspected   // data of tool_call_inspected: what was found
 	InteractionRequired = api.InteractionRequired // data of interaction_required: what is asked about which call
 	InteractionResolved = api.InteractionResolved // data of interaction_resolved: the decision and who made it
+	ToolCallChecked     = api.ToolCallChecked     // data of tool_call_checked: who decides on the call now
+	ToolCallReturned    = api.ToolCallReturned    // data of tool_call_returned: which call, which attempt
+	ReviewStarted       = api.ReviewStarted       // data of review_started: which call, which model
+	ReviewFinished      = api.ReviewFinished      // data of review_finished: the verdict
+	GrantRevoked        = api.GrantRevoked        // data of grant_revoked: which tool, by whom
+	CompactionStarted   = api.CompactionStarted   // data of compaction_started: how much is summarised
+	CompactionFailed    = api.CompactionFailed    // data of compaction_failed: why, and when it is tried again
+	CompactionFinished  = api.CompactionFinished  // data of compaction_finished: the summary
+	GuardVerdict        = api.GuardVerdict        // what a guardrail said that did not simply allow
 	Delta               = api.Delta               // data of the live events: text, with the call and attempt that it belongs to
 )

@@ -31,6 +31,13 @@ type Options struct {
 	// sessions. Defaults to the directory "openworker", and in it one named for the store, in the user's cache
 	// directory: $XDG_CACHE_HOME or ~/.cache on Linux.
 	ScratchDir string
+	// Guardrails and Hooks are what agents and turns may name. A session whose agent or turn names one that is not here
+	// waits, with registration_missing, and a message to it is refused with guardrail_missing.
+	Guardrails []Guardrail
+	Hooks      []Hook
+	// Deny is the application's own hard check of each tool call: what it blocks is not run, whatever grants and
+	// approvals say. It must be the same in every process of a store. nil checks nothing.
+	Deny func(ctx context.Context, action ToolAction) (Verdict, error)
 	// Logger gets what nobody is there to be told. Defaults to none.
 	Logger *slog.Logger
 	// Lease is how long this process may be silent before another takes over its sessions; one that is
@@ -92,6 +99,9 @@ func Open(ctx context.Context, opts Options) (*Harness, error) {
 		ScratchDir:   opts.ScratchDir,
 		Providers:    opts.Providers,
 		Credentials:  opts.Credentials,
+		Guardrails:   opts.Guardrails,
+		Hooks:        opts.Hooks,
+		Deny:         opts.Deny,
 		Logger:       opts.Logger,
 		Lease:        opts.Lease,
 		ToolTimeout:  opts.ToolTimeout,

@@ -36,7 +36,8 @@ func (s *Session) Run(ctx context.Context, text string, opts ...TurnOptions) (Re
 // to wait for it. A message is 1 to 256,000 bytes of UTF-8.
 //
 // Errors: session_busy when a turn is under way and WhenBusy is not set, submission_conflict, queue_full,
-// invalid_request, invalid_limits, invalid_guidance, unknown_provider, session_deleted. After an error
+// invalid_request, invalid_limits, invalid_guidance, unknown_provider, session_deleted; guardrail_blocked,
+// guardrail_failed and guardrail_missing where a guardrail for what users say did not let it pass. After an error
 // nothing was accepted, unless its code is cancelled or begins with store_: then send again with the same
 // SubmissionID to learn it.
 func (s *Session) Send(ctx context.Context, text string, opts ...TurnOptions) (*Run, error) {
@@ -94,9 +95,33 @@ func (s *Session) Cancel(ctx context.Context) error {
 // same answer again does nothing.
 //
 // Errors: already_resolved for a different answer, interaction_not_found, invalid_request for a decision
-// that does not fit the interaction's kind.
+// that does not fit the interaction's kind, arguments_invalid for changed arguments that the tool does not take (the
+// interaction stays open), guardrail_blocked, guardrail_failed and guardrail_missing for what a person wrote.
 func (s *Session) Resolve(ctx context.Context, interaction string, answer Answer) error {
 	return s.service.Resolve(ctx, s.reference.Session, interaction, answer)
+}
+
+// RevokeGrant takes back what AllowSession gave for a tool, by its catalogue name, and returns once that is durable
+// (AP4). by names who did it, for the journal; it may be empty. Calls that the grant approved and that have not begun
+// are asked about. Without such a grant it does nothing; a tool that the agent does not have is invalid_request.
+func (s *Session) RevokeGrant(ctx context.Context, tool, by string) error {
+	return s.service.RevokeGrant(ctx, s.reference.Session, tool, by)
+}
+
+// Compact summarises the older part of the conversation for the model now, instead of when it no longer fits (CO1),
+// and waits for the end, as [Session.Run] does. The complete history stays readable. It is a run of its own, without
+// a message: session_busy while a turn is under way, unless WhenBusy says otherwise. Of the options SubmissionID,
+// Model, WhenBusy, Compaction and Guardrails may be given.
+func (s *Session) Compact(ctx context.Context, opts ...TurnOptions) (Result, error) {
+	options, err := one("TurnOptions", opts)
+	if err != nil {
+		return Result{}, err
+	}
+	ref, err := s.service.Compact(ctx, s.reference.Session, options)
+	if err != nil {
+		return Result{}, err
+	}
+	return newRun(s.service, ref).Result(ctx)
 }
 
 // Events replays every event after the given number once, in order, and goes on live, with text deltas in

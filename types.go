@@ -26,7 +26,7 @@ type (
 	BuiltinTools = api.BuiltinTools
 	// UnknownOutcome is OutcomeAsk or OutcomeTellModel; "" means OutcomeAsk.
 	UnknownOutcome = api.UnknownOutcome
-	// CompactionOptions guide how older history is summarised; no effect in this version.
+	// CompactionOptions guide how older history is summarised.
 	CompactionOptions = api.CompactionOptions
 
 	// SessionReference is what a program keeps to find its session again: a small JSON value.
@@ -83,7 +83,14 @@ type (
 	InteractionKind = api.InteractionKind
 	// InteractionCall is the tool call that an interaction is about.
 	InteractionCall = api.InteractionCall
-	// Answer resolves an interaction: a decision, with a reason or an output.
+	// Question is what the model asks, with InteractionQuestion; Choice is one of the answers that it proposes.
+	Question = api.Question
+	Choice   = api.Choice
+	// Review is a reviewer's verdict on an action.
+	Review = api.Review
+	// ReviewVerdict is one of the Review constants.
+	ReviewVerdict = api.ReviewVerdict
+	// Answer resolves an interaction: a decision, with what belongs to it.
 	Answer = api.Answer
 	// Decision is an answer's verdict; which ones fit depends on the interaction's kind.
 	Decision = api.Decision
@@ -98,7 +105,7 @@ type (
 const (
 	ApproveAlways = api.ApproveAlways // a person is asked for each call, unless the session holds a grant; the default
 	ApproveOnly   = api.ApproveOnly   // a person is asked for the tools that Approvals lists, the others are approved by policy
-	ApproveAuto   = api.ApproveAuto   // a reviewer model decides; refused with unsupported_option in this version
+	ApproveAuto   = api.ApproveAuto   // the model that Approvals.ReviewerModel names decides, and a person where it is not sure
 	ApproveNever  = api.ApproveNever  // nobody is asked
 )
 
@@ -135,21 +142,31 @@ const (
 // What a person is asked.
 const (
 	InteractionApproval       = api.InteractionApproval       // may this call run; AllowOnce, AllowSession or Deny
-	InteractionQuestion       = api.InteractionQuestion       // a question of the model; not asked in this version
+	InteractionQuestion       = api.InteractionQuestion       // a question of the model; Answered or Skipped
 	InteractionUnknownOutcome = api.InteractionUnknownOutcome // what became of this action; OutcomeSucceeded, OutcomeFailed or OutcomeRetry
 )
 
 // What a person answers.
 const (
-	AllowOnce    = api.AllowOnce    // approval: this call may run
+	AllowOnce    = api.AllowOnce    // approval: this call may run, with Answer.Arguments instead of its own where they are given
 	AllowSession = api.AllowSession // approval: this call and later ones of its tool in this session may run
 	Deny         = api.Deny         // approval: this call may not run; the model is told Reason
+
+	Answered = api.Answered // question: Answers is what the model is told
+	Skipped  = api.Skipped  // question: nobody answers it
 
 	OutcomeSucceeded = api.OutcomeSucceeded // unknown outcome: it took effect, and Output is its result
 	OutcomeFailed    = api.OutcomeFailed    // unknown outcome: it did not take effect, and will not; Reason says why
 	OutcomeRetry     = api.OutcomeRetry     // unknown outcome: run it again under the same call ID
 
 	InteractionCancelled = api.InteractionCancelled // how one is resolved whose turn ended, in the journal; nobody answers with it
+)
+
+// What a reviewer model says about an action (AP5).
+const (
+	ReviewAllow  = api.ReviewAllow  // it runs
+	ReviewDeny   = api.ReviewDeny   // it does not, and the model is told so
+	ReviewUnsure = api.ReviewUnsure // a person is asked; Review.Code says whether the reviewer could not be asked
 )
 
 // Set returns a pointer to v, for optional fields: nil inherits, a pointer sets. An empty text that is set

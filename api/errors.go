@@ -184,6 +184,10 @@ var (
 	ErrQueueFull           = &Error{Code: CodeQueueFull}
 	ErrCredentialsMissing  = &Error{Code: CodeCredentialsMissing}
 	ErrRegistrationMissing = &Error{Code: CodeRegistrationMissing}
+	ErrArgumentsInvalid    = &Error{Code: CodeArgumentsInvalid}
+	ErrGuardrailBlocked    = &Error{Code: CodeGuardrailBlocked}
+	ErrGuardrailFailed     = &Error{Code: CodeGuardrailFailed}
+	ErrGuardrailMissing    = &Error{Code: CodeGuardrailMissing}
 	ErrCancelled           = &Error{Code: CodeCancelled}
 	ErrStoreBusy           = &Error{Code: CodeStoreBusy}
 	ErrStoreFull           = &Error{Code: CodeStoreFull}

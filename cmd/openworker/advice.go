@@ -55,8 +55,10 @@ func (m *Main) existing() error {
 }
 
 // again is the command that goes on with a session.
-func (m *Main) again(session string) string {
-	command := "openworker chat --session " + session
+func (m *Main) again(session string) string { return m.here("openworker chat --session " + session) }
+
+// here is a command about the state directory in use.
+func (m *Main) here(command string) string {
 	if m.stateDir != m.usualDir {
 		command += " --state-dir " + m.stateDir
 	}
@@ -86,6 +88,8 @@ func (m *Main) nextStep(err error) string {
 	switch code := api.CodeOf(err); code {
 	case api.CodeSessionNotFound, api.CodeSessionDeleted, api.CodeForeignStore:
 		return "openworker sessions lists those in " + m.stateDir + "; --state-dir or OPENWORKER_STATE_DIR names another directory"
+	case api.CodeInteractionNotFound:
+		return m.here("openworker approvals") + " lists what waits for an answer"
 	case api.CodeAgentNotFound:
 		return "openworker agents lists those in " + m.stateDir + "; --state-dir or OPENWORKER_STATE_DIR names another directory"
 	case api.CodeDefinitionConflict:

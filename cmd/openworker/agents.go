@@ -153,7 +153,7 @@ func (m *Main) tellChecked(file string, def api.AgentDefinition, err error) {
 
 // agentHost is what an agent file may name here.
 func agentHost(cfg *config.Config) agentfile.Host {
-	host := agentfile.Host{Providers: append(cfg.Names(), offlineProvider)}
+	host := agentfile.Host{Providers: append(cfg.Names(), offlineProvider), Guardrails: guardrailNames()}
 	for _, t := range tools(time.Now) {
 		host.Tools = append(host.Tools, t.Declaration())
 	}
@@ -269,19 +269,19 @@ func withTools(def api.AgentDefinition) (openworker.AgentDefinition, error) {
 	bound := openworker.AgentDefinition{
 		Name: def.Name, Instructions: def.Instructions, Approvals: def.Approvals, DefaultModel: def.DefaultModel, Limits: def.Limits,
 		BuiltinTools: def.BuiltinTools, UnknownOutcome: def.UnknownOutcome, AutoSkipQuestions: def.AutoSkipQuestions,
-		AutoApproverContext: def.AutoApproverContext, Compaction: def.Compaction,
+		AutoApproverContext: def.AutoApproverContext, Compaction: def.Compaction, Guardrails: def.Guardrails, Hooks: def.Hooks,
+	}
+	if lacking := missing(def); len(lacking) > 0 {
+		list := strings.Join(lacking, ", ")
+		return bound, advised{api.Errorf(api.CodeRegistrationMissing, "the agent %s needs the %s, which openworker does not have", def.Name, list),
+			"only a program that has the " + list + " runs it"}
 	}
 	own := map[string]openworker.Tool{}
 	for _, t := range tools(time.Now) {
 		own[t.Declaration().Name] = t
 	}
 	for _, d := range def.Tools {
-		t, ok := own[d.Name]
-		if !ok {
-			return bound, advised{api.Errorf(api.CodeRegistrationMissing, "the agent %s needs the tool %s, which openworker does not have", def.Name, d.Name),
-				"only a program that has the tool " + d.Name + " runs it"}
-		}
-		bound.Tools = append(bound.Tools, t)
+		bound.Tools = append(bound.Tools, own[d.Name])
 	}
 	return bound, nil
 }

@@ -6,20 +6,36 @@ import (
 	"fmt"
 	"os/user"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
 )
 
-// question is what an interaction asks.
+// question is what an interaction asks, in one line.
 func question(i openworker.Interaction) string {
+	if q := i.Question; i.Kind == api.InteractionQuestion && q != nil {
+		text := brief(q.Text)
+		var labels []string
+		for _, c := range q.Choices {
+			labels = append(labels, brief(c.Label))
+		}
+		if len(labels) > 0 {
+			text += " (" + brief(strings.Join(labels, ", ")) + ")"
+		}
+		return text
+	}
 	call := "an action"
 	if i.Call != nil {
-		call = strings.TrimSpace(i.Call.Name + " " + brief(i.Call.Arguments))
+		call = strings.TrimSpace(brief(i.Call.Name) + " " + brief(i.Call.Arguments))
 	}
-	if i.Kind == api.InteractionUnknownOutcome {
+	switch i.Kind {
+	case api.InteractionQuestion:
+		return "a question whose text is withheld"
+	case api.InteractionUnknownOutcome:
 		if i.Call != nil && i.Call.CallID != "" {
 			call += " (call " + i.Call.CallID + ")"
 		}
@@ -28,70 +44,132 @@ func question(i openworker.Interaction) string {
 	return "may it call " + call + "?"
 }
 
-// option is one answer to an interaction; its letter picks it, and so does its word.
-type option struct {
-	key, word, label string
-	decision         openworker.Decision // "" leaves it open
-	more             string              // what to ask then, "" for nothing
-}
-
-var approvalOptions = [...]option{
-	{"y", "yes", "yes, this once", api.AllowOnce, ""},
-	{"a", "always", "always in this session", api.AllowSession, ""},
-	{"n", "no", "no", api.Deny, "Why not? (for the model; may be empty)"},
-	{"l", "leave", "leave it open", "", ""},
-}
-
-var outcomeOptions = [...]option{
-	{"s", "succeeded", "it succeeded", api.OutcomeSucceeded, "What did it return? (for the model; may be empty)"},
-	{"f", "failed", "it failed and will not happen", api.OutcomeFailed, "Why? (for the model; may be empty)"},
-	{"r", "retry", "run it again", api.OutcomeRetry, ""},
-	{"l", "leave", "leave it open", "", ""},
-}
-
-// ask puts an interaction to the person. The end of input, or ctx, leaves it open.
+// ask puts an interaction to the person until it is answered. The end of input, or ctx, leaves it open.
 func (t *talk) ask(ctx context.Context, i openworker.Interaction) (openworker.Answer, error) {
-	options := approvalOptions[:]
-	if i.Kind == api.InteractionUnknownOutcome {
-		options = outcomeOptions[:]
+	kind, ok := decide.Of(i)
+	if !ok {
+		fmt.Fprintln(t.m.Stdout, printable(kind.Title))
+		return openworker.Answer{}, openworker.ErrLeaveOpen
 	}
-	p := t.m.paint()
 	ctx, settled := t.untilSettled(ctx, i.ID)
 	defer settled()
-	fmt.Fprintf(t.m.Stdout, "%s\n", p.bold(question(i)))
-	var letters []string
-	for _, o := range options {
-		fmt.Fprintf(t.m.Stdout, "  [%s] %s\n", o.key, o.label)
-		letters = append(letters, o.key)
-	}
+	t.put(i, kind)
 	for {
 		line, err := t.prompt(ctx, "? ")
 		if err != nil {
 			return openworker.Answer{}, err
 		}
-		for _, o := range options {
-			if !slices.Contains([]string{o.key, o.word}, strings.ToLower(strings.TrimSpace(line))) {
-				continue
+		answer, err := t.understood(ctx, i, kind, line)
+		if err == nil {
+			answer.By = person()
+			err = t.mendable(ctx, i.ID, answer)
+		}
+		switch {
+		case err == nil:
+			return answer, nil
+		case errors.Is(err, openworker.ErrLeaveOpen):
+			return openworker.Answer{}, err
+		}
+		fmt.Fprintln(t.m.Stdout, printable(err.Error()))
+	}
+}
+
+// put shows an interaction with the answers that it takes.
+func (t *talk) put(i openworker.Interaction, kind decide.Kind) {
+	p := t.m.paint()
+	if i.Review != nil {
+		fmt.Fprintln(t.m.Stdout, p.dim(decide.Review(*i.Review)))
+	}
+	title := question(i)
+	if i.Question != nil {
+		title = printable(strings.TrimSpace(i.Question.Text))
+	}
+	fmt.Fprintln(t.m.Stdout, p.bold(title))
+	for _, c := range kind.Choices {
+		label := brief(c.Label)
+		if c.Detail != "" {
+			label += " — " + brief(c.Detail)
+		}
+		if c.Typed == decide.Own {
+			continue // whatever is typed is one
+		}
+		fmt.Fprintf(t.m.Stdout, "  [%s] %s\n", c.Key, label)
+	}
+	fmt.Fprintf(t.m.Stdout, "  [%s] leave it open\n", leaveKey)
+	if q := i.Question; q != nil && q.Multiple && len(q.Choices) > 0 {
+		fmt.Fprintln(t.m.Stdout, "Numbers, or an answer of your own:")
+	} else if i.Kind == api.InteractionQuestion {
+		fmt.Fprintln(t.m.Stdout, "Or an answer of your own:")
+	}
+}
+
+const leaveKey, leaveWord = "l", "leave"
+
+// understood is the answer that a line gives. The error is ErrLeaveOpen, or says what else to type.
+func (t *talk) understood(ctx context.Context, i openworker.Interaction, kind decide.Kind, line string) (openworker.Answer, error) {
+	line = strings.TrimSpace(line)
+	if strings.EqualFold(line, leaveKey) || strings.EqualFold(line, leaveWord) {
+		return openworker.Answer{}, openworker.ErrLeaveOpen
+	}
+	var keys []string
+	for _, c := range kind.Choices {
+		switch {
+		case c.Typed == decide.Own, c.Text != "":
+		case !strings.EqualFold(line, c.Key) && !strings.EqualFold(line, c.Word):
+			keys = append(keys, c.Key)
+		case c.Ask == "":
+			return c.Answer(i, "", nil)
+		default:
+			fmt.Fprintln(t.m.Stdout, c.Ask)
+			if c.Typed == decide.Arguments {
+				fmt.Fprintln(t.m.Stdout, decide.Folded(decide.CallArguments(i)))
 			}
-			if o.decision == "" {
-				return openworker.Answer{}, openworker.ErrLeaveOpen
+			typed, err := t.prompt(ctx, "? ")
+			if err != nil {
+				return openworker.Answer{}, err
 			}
-			answer := openworker.Answer{Decision: o.decision, By: person()}
-			if o.more != "" {
-				fmt.Fprintln(t.m.Stdout, o.more)
-				if line, err = t.prompt(ctx, "? "); err != nil {
-					return openworker.Answer{}, err
-				}
-			}
-			if o.decision == api.OutcomeSucceeded {
-				answer.Output = line
-			} else if o.more != "" {
-				answer.Reason = line
-			}
+			return c.Answer(i, typed, nil)
+		}
+	}
+	if i.Kind != api.InteractionQuestion {
+		return openworker.Answer{}, fmt.Errorf("answer with one of the letters %s", strings.Join(append(keys, leaveKey), ", "))
+	}
+	return answersOf(i.Question, strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }), line)
+}
+
+// answersOf is the answer to a question: its choices by their numbers, where each of the parts is one, else the text.
+func answersOf(q *api.Question, parts []string, text string) (openworker.Answer, error) {
+	answer := openworker.Answer{Decision: api.Answered, Answers: []string{text}}
+	if text == "" {
+		return answer, errors.New("an answer has text")
+	}
+	var picked []string
+	for _, part := range parts {
+		n, err := strconv.Atoi(part)
+		if q == nil || err != nil || n < 1 || n > len(q.Choices) {
 			return answer, nil
 		}
-		fmt.Fprintf(t.m.Stdout, "Answer with one of the letters %s.\n", strings.Join(letters, ", "))
+		picked = append(picked, q.Choices[n-1].Label)
 	}
+	if len(picked) > 1 && !q.Multiple {
+		return answer, errors.New("give one answer")
+	}
+	answer.Answers = picked
+	return answer, nil
+}
+
+// mendable gives an answer, and returns the error of one that the person can mend. Whatever else there is to say about
+// it is said to the one who gives the same answer again.
+func (t *talk) mendable(ctx context.Context, interaction string, answer openworker.Answer) error {
+	if t.session == nil {
+		return nil
+	}
+	err := t.session.Resolve(ctx, interaction, answer)
+	switch api.CodeOf(err) {
+	case api.CodeArgumentsInvalid, api.CodeInvalidRequest, api.CodeGuardrailBlocked:
+		return err
+	}
+	return nil
 }
 
 func (t *talk) prompt(ctx context.Context, text string) (string, error) {

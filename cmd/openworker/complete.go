@@ -18,7 +18,7 @@ const maxCompletions = 50
 // words are what a shell may be offered, each with a tab and a description behind it, or nothing.
 type words func(ctx context.Context) []string
 
-// completeOne completes a single argument.
+// completeOne completes the first argument.
 func (m *Main) completeOne(list words) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -64,6 +64,20 @@ func (m *Main) sessionIDs(ctx context.Context) (ids []string) {
 			if err == nil && first != "" {
 				ids = append(ids, fmt.Sprintf("%s\t%s, %s", info.Reference.Session, info.Activity, "“"+first+"”"))
 			}
+		}
+	})
+	return ids
+}
+
+// interactionIDs are the interactions that wait for an answer.
+func (m *Main) interactionIDs(ctx context.Context) (ids []string) {
+	m.reading(ctx, func(h *openworker.Harness) {
+		page, err := h.Service().Interactions(ctx, api.InteractionQuery{Limit: maxCompletions})
+		if err != nil {
+			return
+		}
+		for _, open := range page.Interactions {
+			ids = append(ids, open.ID+"\t"+question(open.Interaction))
 		}
 	})
 	return ids
@@ -120,7 +134,8 @@ func (m *Main) completeFlags(cmd *cobra.Command) {
 		"agent": func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return continuing(typed, m.agentNames(cmd.Context())), cobra.ShellCompDirectiveDefault // files as well
 		},
-		"approve": cobra.FixedCompletions([]string{"always", "never"}, cobra.ShellCompDirectiveNoFileComp),
+		"guardrail": cobra.FixedCompletions(guardrailNames(), cobra.ShellCompDirectiveNoFileComp),
+		"approve":   cobra.FixedCompletions([]string{"always", "never"}, cobra.ShellCompDirectiveNoFileComp),
 	} {
 		if cmd.Flags().Lookup(name) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(name, complete) // it fails only for a flag that is not there

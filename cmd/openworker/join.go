@@ -26,6 +26,7 @@ func (m *Main) talk(ctx context.Context, s settings) (*talk, error) {
 		return nil, err
 	}
 	t := &talk{m: m, harness: h, settings: s, choice: c, agent: def, opening: m.noteFirst}
+	t.options.Guardrails = s.guards
 	if s.tokens != 0 {
 		t.options.Limits.MaxOutputTokensPerCall = &s.tokens
 	}
@@ -98,39 +99,46 @@ func (t *talk) able(ctx context.Context, ref openworker.SessionReference, state 
 			return lacks("talks to "+m.String(), t.m.wayToConfigure()+" and run "+t.m.again(ref.Session)+" again")
 		}
 	}
-	missing, err := t.missingTools(ctx, ref.Agent)
+	var lacking []string
+	err := eachAgent(ctx, t.harness, func(def api.AgentDefinition) {
+		if def.Name == ref.Agent {
+			lacking = missing(def)
+		}
+	})
 	if err != nil {
 		return err
 	}
-	if len(missing) > 0 {
-		list := strings.Join(missing, ", ")
-		return lacks("needs what openworker does not have: "+list, "only a program that has the tool "+list+" goes on with it")
+	if len(lacking) > 0 {
+		list := strings.Join(lacking, ", ")
+		return lacks("needs what openworker does not have: "+list, "only a program that has the "+list+" goes on with it")
 	}
 	return nil
 }
 
-// missingTools are those of a stored agent that this program has not.
-func (t *talk) missingTools(ctx context.Context, agent string) (missing []string, err error) {
+// missing are the tools, guardrails and hooks of an agent that this program has not.
+func missing(def api.AgentDefinition) (lacking []string) {
 	own := map[string]bool{}
 	for _, tool := range tools(time.Now) {
-		own[tool.Declaration().Name] = true
+		own["tool "+tool.Declaration().Name] = true
 	}
-	for query := (api.AgentQuery{Limit: api.MaxPage}); ; {
-		page, err := t.harness.Service().Agents(ctx, query)
-		if err != nil {
-			return nil, err
-		}
-		for _, def := range page.Agents {
-			for _, d := range def.Tools {
-				if def.Name == agent && !own[d.Name] {
-					missing = append(missing, d.Name)
-				}
-			}
-		}
-		if query.Cursor = page.Next; query.Cursor == "" {
-			return missing, nil
+	for _, name := range guardrailNames() {
+		own["guardrail "+name] = true
+	}
+	needs := func(what, name string) {
+		if !own[what+" "+name] {
+			lacking = append(lacking, what+" "+name)
 		}
 	}
+	for _, tool := range def.Tools {
+		needs("tool", tool.Name)
+	}
+	for _, name := range def.Guardrails {
+		needs("guardrail", name)
+	}
+	for _, name := range def.Hooks {
+		needs("hook", name)
+	}
+	return lacking
 }
 
 // begin makes the session for its first message.

@@ -27,6 +27,7 @@ func (m *Main) open(ctx context.Context, c choice) (*openworker.Harness, error) 
 		Providers:   c.providers,
 		Credentials: c.credentials,
 		ScratchDir:  scratch,
+		Guardrails:  guardrails(),
 		Logger:      slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 }

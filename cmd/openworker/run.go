@@ -19,6 +19,7 @@ type settings struct {
 	approve string
 	noTools bool
 	tokens  int
+	guards  []string // guardrails of these messages, besides the agent's
 }
 
 func (s *settings) flags(cmd *cobra.Command) {
@@ -29,6 +30,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 	flags.StringVar(&s.system, "system", "", "instructions of a new session's agent")
 	flags.StringVar(&s.approve, "approve", "never", "ask before a tool call: always|never")
 	flags.BoolVar(&s.noTools, "no-tools", false, "a new session's agent has no tools")
+	flags.StringArrayVar(&s.guards, "guardrail", nil, "a guardrail for these messages besides the agent's: sensitive; may be repeated")
 	flags.IntVar(&s.tokens, "max-output-tokens", 0, "most that one model call may write (default 8192, or less if the model's own maximum is)")
 }
 
@@ -41,6 +43,9 @@ func (s *settings) check(flags *pflag.FlagSet) error {
 		return misused("--approve is %q; give always or never", s.approve)
 	case flags.Changed("max-output-tokens") && s.tokens < 1:
 		return misused("--max-output-tokens is %d; give at least 1, or leave it out", s.tokens)
+	}
+	if err := checkGuardrails(s.guards); err != nil {
+		return err
 	}
 	if flags.Changed("agent") && s.agent == "" {
 		return misused("--agent is empty; give a file, or the name of an agent, which openworker agents lists")
@@ -66,10 +71,14 @@ func (m *Main) runCommand() *cobra.Command {
 		Short: "Send one message and print the answer",
 		Long: `Sends one message, to a new session or with --session to an old one, and prints
 the answer. TEXT "-" is all of standard input. Ctrl-C cancels the turn; soon
-again it leaves, and the turn goes on when its session is opened.`,
+again it leaves, and the turn goes on when its session is opened.
+
+What the turn asks is asked at a terminal. Where there is none the exit code is 4,
+and openworker approvals answers, also from another terminal while it runs.`,
 		Example: `  openworker run "Say hello"
   openworker run --session SESSION "And now in French"
   openworker run --agent reviewer.yaml --model anthropic "Look at this"
+  openworker run --guardrail sensitive "My card is 4111 1111 1111 1111"
   git diff | openworker run --json --system "Review this change." -`,
 		Args: one,
 		RunE: m.begin(func(ctx context.Context, args []string) error {

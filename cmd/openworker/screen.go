@@ -7,6 +7,7 @@ import (
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
 )
 
 // screen shows a run on a terminal as it happens. Answers are written as they stream; whatever else is
@@ -54,8 +55,13 @@ func (s *screen) event(e openworker.Event) {
 		if d, ok := decode[api.TurnEnded](e); ok {
 			s.ended(d)
 		}
-	case api.EventToolCallFinished, api.EventToolCallLost, api.EventToolCallInspected, api.EventInteractionResolved:
+	case api.EventToolCallFinished, api.EventToolCallLost, api.EventToolCallInspected, api.EventInteractionResolved, api.EventGrantRevoked,
+		api.EventCompactionStarted, api.EventCompactionFailed, api.EventCompactionFinished:
 		s.described(e)
+	case api.EventTurnAccepted:
+		if d, ok := decode[api.TurnAccepted](e); ok {
+			s.guarded(d.Guardrails)
+		}
 	}
 }
 
@@ -100,6 +106,7 @@ func (s *screen) answer(d api.ModelCallFinished) {
 	s.write(rest)
 	s.newLine()
 	s.attempt, s.shown = attempt{}, ""
+	s.guarded(d.Guardrails)
 	for _, call := range d.Calls {
 		text := "→ " + call.Name + " " + brief(call.Arguments)
 		if call.Code != "" {
@@ -123,6 +130,13 @@ func (s *screen) ended(d api.TurnEnded) {
 		s.line(s.paint.dim("(the turn reached its limit)"))
 	}
 	s.newLine()
+}
+
+// guarded shows what guardrails did.
+func (s *screen) guarded(verdicts []api.GuardVerdict) {
+	for _, v := range verdicts {
+		s.line(s.paint.dim(decide.Guard(v)))
+	}
 }
 
 func (s *screen) described(e openworker.Event) { s.line(s.paint.dim(describe(e))) }

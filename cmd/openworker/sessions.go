@@ -65,7 +65,7 @@ Wherever a command names a session, the beginning of its ID is enough: at least
 		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "sessions without a message too")
-	cmd.AddCommand(m.sessionsShowCommand(), m.deleteCommand())
+	cmd.AddCommand(m.sessionsShowCommand(), m.grantsCommand(), m.compactCommand(), m.deleteCommand())
 	return cmd
 }
 

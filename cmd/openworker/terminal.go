@@ -277,6 +277,19 @@ func (c *conversation) Result(ctx context.Context, id string) (api.Result, error
 
 func (c *conversation) Cancel(ctx context.Context) error { return c.session.Load().Cancel(ctx) }
 
+func (c *conversation) Revoke(ctx context.Context, tool string) error {
+	return c.talk.harness.Service().RevokeGrant(ctx, c.ID(), tool, person())
+}
+
+func (c *conversation) Compact(ctx context.Context, submission string, model *api.ModelRef) error {
+	options := api.TurnOptions{SubmissionID: submission, WhenBusy: openworker.BusyQueue, Model: c.talk.options.Model, Guardrails: c.talk.options.Guardrails}
+	if model != nil {
+		options.Model = model
+	}
+	_, err := c.talk.harness.Service().Compact(ctx, c.ID(), options)
+	return err
+}
+
 func (c *conversation) Answer(ctx context.Context, interaction string, answer api.Answer) error {
 	return c.session.Load().Resolve(ctx, interaction, answer)
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/chatui"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
 // eventLine is an event as one line: number, when, type, what.
@@ -27,7 +29,12 @@ func described(e openworker.Event) string {
 			return fmt.Sprintf("another process goes on (epoch %d)", d.Epoch)
 		})
 	case api.EventTurnAccepted:
-		return say(e, func(d api.TurnAccepted) string { return quoted(d.Text) })
+		return say(e, func(d api.TurnAccepted) string {
+			if d.Kind != "" {
+				return brief(d.Kind)
+			}
+			return quoted(d.Text) + guarded(d.Guardrails)
+		})
 	case api.EventTurnEnded:
 		return say(e, func(d api.TurnEnded) string {
 			text := fmt.Sprintf("%s, %d model calls, %s", d.Status, d.ModelCalls, tokens(d.Usage))
@@ -51,7 +58,7 @@ func described(e openworker.Event) string {
 			case !d.RetryAt.IsZero():
 				text += "; again in " + max(0, d.RetryAt.Sub(e.Time)).Round(100*time.Millisecond).String()
 			}
-			return text
+			return text + guarded(d.Guardrails)
 		})
 	case api.EventModelCallFinished:
 		return say(e, describeAnswer)
@@ -60,9 +67,9 @@ func described(e openworker.Event) string {
 	case api.EventToolCallFinished:
 		return say(e, func(d api.ToolCallFinished) string {
 			if d.Code != "" {
-				return fmt.Sprintf("← %s: %s", d.Code, brief(d.Output))
+				return fmt.Sprintf("← %s: %s", d.Code, brief(d.Output)) + guarded(d.Guardrails)
 			}
-			return "← " + brief(d.Output)
+			return "← " + brief(d.Output) + guarded(d.Guardrails)
 		})
 	case api.EventToolOutcomeLate:
 		return say(e, func(d api.ToolCallFinished) string { return "came after the turn had ended: " + brief(d.Output) })
@@ -78,16 +85,31 @@ func described(e openworker.Event) string {
 	case api.EventInteractionRequired:
 		return say(e, func(d api.InteractionRequired) string {
 			text := string(d.Kind) + " " + d.ID
-			if d.Call != nil {
+			switch {
+			case d.Question != nil:
+				text += " " + quoted(d.Question.Text)
+			case d.Call != nil:
 				text += " of " + d.Call.Name + " " + brief(d.Call.Arguments)
+			}
+			if d.Review != nil {
+				text += "; " + decide.Review(*d.Review)
 			}
 			return text
 		})
 	case api.EventInteractionResolved:
 		return say(e, func(d api.InteractionResolved) string {
 			text := "· " + string(d.Decision)
+			if d.Arguments != nil {
+				text += " with " + brief(string(d.Arguments))
+			}
+			if len(d.Answers) > 0 {
+				text += " " + quoted(strings.Join(d.Answers, ", "))
+			}
 			if d.By != "" {
 				text += " by " + d.By
+			}
+			if decide.OfReviewer(d) && d.Review.Reason != "" {
+				text += ": " + brief(d.Review.Reason)
 			}
 			if d.Reason != "" {
 				text += ": " + brief(d.Reason)
@@ -95,7 +117,54 @@ func described(e openworker.Event) string {
 			return text
 		})
 	}
+	return describedWork(e)
+}
+
+// describedWork is [described] for what a process does around calls: checks, reviews, summaries.
+func describedWork(e openworker.Event) string {
+	switch e.Type {
+	case api.EventToolCallChecked:
+		return say(e, func(d api.ToolCallChecked) string { return "· the application's own check lets " + d.CallID + " pass" })
+	case api.EventToolCallReturned:
+		return say(e, func(d api.ToolCallReturned) string {
+			return "· hooks and guardrails look at what " + d.CallID + " returned"
+		})
+	case api.EventReviewStarted:
+		return say(e, func(d api.ReviewStarted) string {
+			return fmt.Sprintf("%s, of %s, attempt %d", d.Model, d.CallID, d.Attempt)
+		})
+	case api.EventReviewFinished:
+		return say(e, func(d api.ReviewFinished) string {
+			if d.Again {
+				return "· the process died while the reviewer was asked; it is asked again"
+			}
+			text := "· " + string(d.Review.Verdict)
+			if d.Review.Code != "" {
+				text += ": " + string(d.Review.Code)
+			}
+			if d.Review.Reason != "" {
+				text += ": " + brief(d.Review.Reason)
+			}
+			return text
+		})
+	case api.EventGrantRevoked:
+		return say(e, func(d api.GrantRevoked) string { return strings.TrimSuffix(d.Tool+" by "+d.By, " by ") })
+	case api.EventCompactionStarted:
+		return say(e, chatui.CompactionBegins)
+	case api.EventCompactionFailed:
+		return say(e, func(d api.CompactionFailed) string { return chatui.CompactionFails(d, e.Time) })
+	case api.EventCompactionFinished:
+		return say(e, func(d api.CompactionFinished) string { return chatui.CompactionEnds(d) + guarded(d.Guardrails) })
+	}
 	return ""
+}
+
+// guarded says what guardrails did, behind what it is about.
+func guarded(verdicts []api.GuardVerdict) (text string) {
+	for _, v := range verdicts {
+		text += "; " + decide.Guard(v)
+	}
+	return text
 }
 
 func describeAnswer(d api.ModelCallFinished) string {
@@ -109,7 +178,7 @@ func describeAnswer(d api.ModelCallFinished) string {
 	if d.Stop == "output_limit" || d.Stop == "filtered" {
 		parts = append(parts, "("+d.Stop+")")
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, ", ") + guarded(d.Guardrails)
 }
 
 func say[T any](e openworker.Event, text func(T) string) string {
@@ -121,7 +190,7 @@ func say[T any](e openworker.Event, text func(T) string) string {
 }
 
 // brief is text on one line, cut where it is long; printable is text that cannot steer the terminal.
-func brief(text string) string     { return chatui.Brief(text) }
-func printable(text string) string { return chatui.Printable(text) }
+func brief(text string) string     { return plain.Brief(text) }
+func printable(text string) string { return plain.Printable(text) }
 
 func quoted(text string) string { return "“" + brief(text) + "”" }

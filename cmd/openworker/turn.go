@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -97,7 +98,7 @@ func (t *talk) finish(ctx context.Context, run *openworker.Run) (openworker.Resu
 		ask := func(_ context.Context, interaction openworker.Interaction) (openworker.Answer, error) {
 			return t.ask(asking, interaction)
 		}
-		handlers.OnApproval, handlers.OnUnknownOutcome = ask, ask
+		handlers.OnApproval, handlers.OnQuestion, handlers.OnUnknownOutcome = ask, ask, ask
 	}
 	result, err := run.ResultWith(ctx, handlers)
 	close(done)
@@ -198,18 +199,20 @@ func (t *talk) next(result openworker.Result) string {
 			return next
 		}
 	}
-	if len(result.Interactions) > 0 {
-		return t.m.again(t.session.ID()) + ", in a terminal, asks for the answer"
+	for _, open := range result.Interactions {
+		if ways := t.m.waysToAnswer(open); len(ways) > 0 {
+			return ways[0] + " answers it, and " + t.m.again(t.session.ID()) + " goes on, and asks in a terminal"
+		}
 	}
 	return t.m.again(t.session.ID()) + " goes on with it"
 }
 
 // waits says what to do about a turn that waits for something that is missing.
 func (m *Main) waits(session string, reason api.WaitReason) string {
-	tool, isTool := strings.CutPrefix(reason.Name, "tool ")
+	what, _, ofProgram := strings.Cut(reason.Name, " ")
 	switch {
-	case reason.Code == api.CodeRegistrationMissing && isTool:
-		return "only a program that has the tool " + tool + " goes on with it"
+	case reason.Code == api.CodeRegistrationMissing && ofProgram && slices.Contains([]string{"tool", "guardrail", "hook"}, what):
+		return "only a program that has the " + reason.Name + " goes on with it"
 	case (reason.Code == api.CodeCredentialsMissing || reason.Code == api.CodeRegistrationMissing) && m.wayToProvider(reason.Name) != "":
 		return m.wayToProvider(reason.Name) + " and run " + m.again(session)
 	case reason.Code == api.CodeRegistrationMissing:

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -36,10 +37,14 @@ func Normalize(def api.AgentDefinition, providers []string) (api.AgentDefinition
 	if def.Tools, err = normalizeTools(def.Tools); err != nil {
 		return def, err
 	}
-	if def.BuiltinTools, err = normalizeBuiltins(def.BuiltinTools, len(def.Tools) > 0); err != nil {
+	def.BuiltinTools = normalizeBuiltins(def.BuiltinTools, len(def.Tools) > 0)
+	if def.Approvals, err = normalizeApprovals(def, providers); err != nil {
 		return def, err
 	}
-	if def.Approvals, err = normalizeApprovals(def); err != nil {
+	if def.Guardrails, err = checkNames(api.CodeInvalidAgent, "guardrails", def.Guardrails); err != nil {
+		return def, err
+	}
+	if def.Hooks, err = checkNames(api.CodeInvalidAgent, "hooks", def.Hooks); err != nil {
 		return def, err
 	}
 	if err := CheckLimits("limits", def.Limits, 0); err != nil {
@@ -74,16 +79,40 @@ func checkAgentName(name string) error {
 	if name == "" {
 		return api.Errorf(api.CodeInvalidAgent, "name is missing: an agent needs a name, which is its identity")
 	}
-	if len(name) > api.MaxNameBytes {
-		return api.Errorf(api.CodeInvalidAgent, "name %q is %d bytes long; at most %d are allowed", short(name), len(name), api.MaxNameBytes)
+	return checkName(api.CodeInvalidAgent, "name", name)
+}
+
+// checkName checks a name of an agent, a guardrail or a hook (AG3).
+func checkName(code api.Code, field, name string) error {
+	if name == "" || len(name) > api.MaxNameBytes {
+		return api.Errorf(code, "%s %q is %d bytes long; from 1 to %d are allowed", field, short(name), len(name), api.MaxNameBytes)
 	}
 	for i, r := range name {
 		alnum := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 		if !alnum && (i == 0 || !strings.ContainsRune("._-", r)) {
-			return api.Errorf(api.CodeInvalidAgent, "name %q holds %q at byte %d; a name is A–Z a–z 0–9 . _ - and starts with a letter or digit", short(name), r, i)
+			return api.Errorf(code, "%s %q holds %q at byte %d; a name is A–Z a–z 0–9 . _ - and starts with a letter or digit", field, short(name), r, i)
 		}
 	}
 	return nil
+}
+
+// checkNames checks the names of guardrails or hooks. Whether they are registered is the process's question.
+func checkNames(code api.Code, field string, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	if len(names) > api.MaxGuardrails {
+		return nil, api.Errorf(code, "%s: %d are named; at most %d are allowed", field, len(names), api.MaxGuardrails)
+	}
+	for i, name := range names {
+		if err := checkName(code, fmt.Sprintf("%s[%d]", field, i), name); err != nil {
+			return nil, err
+		}
+		if slices.Contains(names[:i], name) {
+			return nil, api.Errorf(code, "%s names %q twice", field, name)
+		}
+	}
+	return slices.Clone(names), nil
 }
 
 // refuseUnsupported refuses the options that this host knows and does not offer (FA9). An empty list, null
@@ -93,8 +122,6 @@ func refuseUnsupported(def api.AgentDefinition) error {
 		name string
 		set  bool
 	}{
-		{"guardrails", len(def.Guardrails) > 0},
-		{"hooks", len(def.Hooks) > 0},
 		{"memory", isSet(def.Memory)},
 		{"planning", isSet(def.Planning)},
 		{"scheduling", isSet(def.Scheduling)},
@@ -120,7 +147,6 @@ func unsupported(option, why string) error {
 }
 
 func withoutEmptyLists(def api.AgentDefinition) api.AgentDefinition {
-	def.Guardrails, def.Hooks = nil, nil
 	def.Memory, def.Planning, def.Scheduling = nil, nil, nil
 	def.Delegation, def.Team, def.WorkspaceTools, def.Sandbox = nil, nil, nil, nil
 	return def
@@ -133,7 +159,7 @@ func normalizeTools(tools []api.ToolDeclaration) ([]api.ToolDeclaration, error) 
 	if len(tools) > api.MaxAgentTools {
 		return nil, api.Errorf(api.CodeInvalidAgent, "tools: %d are selected; at most %d are allowed", len(tools), api.MaxAgentTools)
 	}
-	byModelName := map[string]string{nameAskUser: nameAskUser, nameReadHistory: nameReadHistory}
+	byModelName := map[string]string{AskUser: AskUser, ReadHistory: ReadHistory}
 	normal := make([]api.ToolDeclaration, 0, len(tools))
 	for _, t := range tools {
 		modelName, err := ModelName(t.Name)
@@ -141,7 +167,7 @@ func normalizeTools(tools []api.ToolDeclaration) ([]api.ToolDeclaration, error) 
 			return nil, err
 		}
 		switch other, taken := byModelName[modelName]; {
-		case taken && (modelName == nameAskUser || modelName == nameReadHistory):
+		case taken && IsBuiltin(modelName):
 			return nil, api.Errorf(api.CodeInvalidTool, "tool %q has the name of a built-in tool; give it another", t.Name)
 		case taken && other == t.Name:
 			return nil, api.Errorf(api.CodeInvalidTool, "tool %q is selected twice", t.Name)
@@ -175,7 +201,7 @@ func normalizeTools(tools []api.ToolDeclaration) ([]api.ToolDeclaration, error) 
 // ModelName is the name under which the model knows a catalogue name: "app.lookup" is "app__lookup" (AG5).
 func ModelName(name string) (string, error) { return tool.ModelName(name) }
 
-func normalizeApprovals(def api.AgentDefinition) (api.Approvals, error) {
+func normalizeApprovals(def api.AgentDefinition, providers []string) (api.Approvals, error) {
 	a := def.Approvals
 	if len(a.Tools) > 0 && a.Mode != api.ApproveOnly {
 		return a, api.Errorf(api.CodeInvalidAgent, "approvals.tools is given with mode %q; it belongs to mode %q", short(string(a.Mode)), api.ApproveOnly)
@@ -192,7 +218,8 @@ func normalizeApprovals(def api.AgentDefinition) (api.Approvals, error) {
 		if a.ReviewerModel == nil {
 			return a, api.Errorf(api.CodeInvalidAgent, "approvals.reviewerModel is missing: mode %q needs a reviewer", a.Mode)
 		}
-		return a, unsupported("approvals.mode auto", "this version has no reviewer")
+		reviewer, err := CheckModel("approvals.reviewerModel", *a.ReviewerModel, providers)
+		return api.Approvals{Mode: a.Mode, ReviewerModel: &reviewer}, err
 	case api.ApproveOnly:
 	default:
 		return a, api.Errorf(api.CodeInvalidAgent, "approvals.mode %q is not one of %q, %q, %q and %q",

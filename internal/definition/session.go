@@ -82,10 +82,9 @@ func NormalizeTurn(opts api.TurnOptions, providers []string) (api.TurnOptions, e
 		return opts, api.Errorf(api.CodeInvalidRequest, "whenBusy %q is not one of %q, %q and %q",
 			short(string(opts.WhenBusy)), api.BusyReject, api.BusyQueue, api.BusyInterrupt)
 	}
-	if len(opts.Guardrails) > 0 {
-		return opts, unsupported("turn.guardrails", "it is not part of this version")
+	if opts.Guardrails, err = checkNames(api.CodeInvalidRequest, "guardrails", opts.Guardrails); err != nil {
+		return opts, err
 	}
-	opts.Guardrails = nil
 	if err := CheckGuidance("instructionAddendum", opts.InstructionAddendum); err != nil {
 		return opts, err
 	}

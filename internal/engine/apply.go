@@ -421,8 +421,8 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		s.Interactions = slices.DeleteFunc(s.Interactions, func(i Interaction) bool { return i.ID == e.ID })
 
 	case TakenOver:
-		// A turn that waits for people only cannot be what ended the process.
-		if s.Turn != nil && !Waiting(s) {
+		// A turn that waits for people only cannot be what ended the process; where nobody held it, nobody ended.
+		if s.Turn != nil && !Waiting(s) && e.From != "" {
 			s.Turn.TakeOvers++
 		}
 

@@ -85,11 +85,10 @@ type Begin struct {
 // Compact records what the host has planned for a conversation that does not fit, or that is to be summarised:
 // the intent of a summary, or at once that long entries are shortened. Full: nothing can be done.
 type Compact struct {
-	Run    string
-	Epoch  uint64
-	Plan   Plan
-	Full   *Full
-	Tokens int // estimate of the context now
+	Run   string
+	Epoch uint64
+	Plan  Plan
+	Full  *Full
 }
 
 // Compacted is a summary.

@@ -152,8 +152,12 @@ func (d *decision) answer(c Answer) error {
 	}
 	t := d.s.Turn
 	call := *t.tool(in.CallID)
-	d.emit(InteractionResolved{Run: t.Run, ID: in.ID, Decision: a.Decision, By: a.By, Reason: a.Reason, Output: a.Output,
-		Arguments: compacted(a.Arguments), Answers: a.Answers})
+	resolved := InteractionResolved{Run: t.Run, ID: in.ID, Decision: a.Decision, By: a.By, Reason: a.Reason, Output: a.Output,
+		Arguments: compacted(a.Arguments), Answers: a.Answers}
+	if resolved.Arguments != "" {
+		resolved.CallID = call.ID
+	}
+	d.emit(resolved)
 	finished := ToolFinished{Run: t.Run, CallID: call.ID, Attempt: call.Attempt}
 	switch a.Decision {
 	case api.Deny:

@@ -19,7 +19,7 @@ func reserve(max, window int) int { return min(max, window/4+1) }
 
 // fitting is what an answer may ask for behind a request of so many bytes.
 func (s *State) fitting(max, size, window int) int {
-	if window <= 0 {
+	if window = s.Context.Window(window); window <= 0 {
 		return max
 	}
 	return min(max, reserveAtLeast(usable(window)-s.Context.Tokens(size)))
@@ -32,6 +32,7 @@ func reserveAtLeast(tokens int) int { return max(tokens, 16) }
 // the bytes of the request beside the conversation and the addendum, window the model's in tokens, 0 if unknown.
 func Fits(s *State, fixed, window int) bool {
 	t := s.Turn
+	window = s.Context.Window(window)
 	if t == nil || window <= 0 {
 		return true
 	}
@@ -40,12 +41,13 @@ func Fits(s *State, fixed, window int) bool {
 }
 
 // Room is what a plan has to keep to. summarising is what a summary's request has beside what it summarises, in
-// bytes. An unknown window is taken to be what the conversation has now: a provider has said that it is too much.
+// bytes. Where nothing is known of the window, there is room for what the conversation has now.
 func Room(s *State, fixed, summarising, window int) Window {
 	t := s.Turn
 	size := fixed + t.Addendum + s.Context.Bytes
-	if window <= 0 {
-		window = max(s.Context.Tokens(size), 1)
+	window = s.Context.Window(window)
+	if window = s.Context.Window(window); window <= 0 {
+		window = 2*s.Context.Tokens(size) + nextCall(t).max
 	}
 	summary := min(api.MaxCompactionTokens, window/4)
 	bytes := func(tokens int) int { // the largest size that is estimated at no more than tokens
@@ -54,7 +56,7 @@ func Room(s *State, fixed, summarising, window int) Window {
 	w := Window{
 		Run:     t.Run,
 		Room:    bytes(usable(window)-reserve(nextCall(t).max, window)) - fixed - t.Addendum,
-		Source:  (bytes(usable(window)-summary) - summarising) >> t.Compaction.Shrink,
+		Source:  (bytes(usable(window)-summary) - summarising) * 3 / 4 >> t.Compaction.Shrink, // quoting makes a text longer
 		Summary: bytes(summary),
 		All:     t.Compact,
 	}
@@ -68,7 +70,7 @@ func (d *decision) compact(c Compact) {
 		return
 	}
 	if c.Full == nil && c.Plan.Items > 0 {
-		d.emit(CompactionStarted{Run: t.Run, Attempt: t.Compaction.Attempt + 1, Epoch: c.Epoch, Model: t.Model, Plan: c.Plan, Tokens: c.Tokens})
+		d.emit(CompactionStarted{Run: t.Run, Attempt: t.Compaction.Attempt + 1, Epoch: c.Epoch, Model: t.Model, Plan: c.Plan, Tokens: d.s.Context.Tokens(d.s.Context.Bytes)})
 		return
 	}
 	switch {

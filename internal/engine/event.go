@@ -359,13 +359,15 @@ type InteractionResolved struct {
 	By       string       `json:"by,omitempty"`
 	Reason   string       `json:"reason,omitempty"`
 	Output   string       `json:"output,omitempty"`
-	// Arguments is a JSON object that the call runs with instead of its own, "" where it keeps them.
+	// Arguments is a JSON object that the call runs with instead of its own, "" where it keeps them. With them CallID
+	// says which call it is.
 	Arguments string      `json:"arguments,omitempty"`
+	CallID    string      `json:"call_id,omitempty"`
 	Answers   []string    `json:"answers,omitempty"`
 	Review    *api.Review `json:"review,omitempty"`
 }
 
-// TakenOver records that another claim goes on with the session.
+// TakenOver records that another claim goes on with the session. From is "" where nobody held it.
 type TakenOver struct {
 	Epoch   uint64 `json:"epoch"`
 	From    string `json:"from,omitempty"`

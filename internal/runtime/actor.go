@@ -53,7 +53,8 @@ type Actor struct {
 	timer                 time.Time
 
 	running    map[string]*running
-	tickets    uint64 // starts so far
+	outputs    map[string]engine.Returned // by call: what bodies returned that hooks and guardrails are to see
+	tickets    uint64                     // starts so far
 	transcript transcriptCache
 
 	out []Action
@@ -66,6 +67,9 @@ type ActorEnv struct {
 	// that id may be used now: then it may claim, and begin what must not happen twice.
 	Process func() string
 	Live    func(process string) bool
+	// Request tells of an agent's requests to a model. nil: nothing is known, and nothing is summarised before a provider
+	// says that it must be.
+	Request func(digest string, m api.ModelRef) RequestFacts
 	// Can reports whether this process can run a session with the needs.
 	Can func(needs []string) bool
 	// NewID makes a random identifier; Jitter a number in [0,1).
@@ -77,6 +81,10 @@ type ActorEnv struct {
 	// SnapshotEvery is the number of events between snapshots. Defaults to 128.
 	SnapshotEvery uint64
 }
+
+// RequestFacts tell of requests: their bytes beside the conversation, the model's window in tokens, 0 if unknown,
+// and the bytes of the agent's own guidance for summaries.
+type RequestFacts struct{ Fixed, Window, Guidance int }
 
 // input is a command on its way into the journal.
 type input struct {
@@ -124,7 +132,7 @@ func NewActor(session string, env ActorEnv) *Actor {
 	if env.SnapshotEvery == 0 {
 		env.SnapshotEvery = snapshotEvery
 	}
-	return &Actor{session: session, env: env, running: map[string]*running{}}
+	return &Actor{session: session, env: env, running: map[string]*running{}, outputs: map[string]engine.Returned{}}
 }
 
 // Step takes an input at a time and returns what is to be done.
@@ -337,6 +345,7 @@ func (a *Actor) lose() {
 	}
 	a.claim = ""
 	a.cancelAll()
+	clear(a.outputs)
 	keep := a.queue[:0]
 	for _, i := range a.queue {
 		if engine.RoleOf(i.cmd) == engine.Input {

@@ -3,10 +3,12 @@ package runtime
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/policy"
 	"github.com/openworkerai/openworker/store"
 )
 
@@ -68,6 +70,7 @@ func (a *Actor) decide() {
 	}
 	if owned {
 		a.neverStarted()
+		a.outputsGone()
 	}
 	rest := b.takeInputs(a.queue, owned || b.claims)
 	if a.gone != nil {
@@ -79,6 +82,13 @@ func (a *Actor) decide() {
 	a.wanted = false
 	if owned || b.claims {
 		if err := b.derive(); err != nil {
+			a.fault(err)
+			return
+		}
+	}
+	if b.claims && len(b.facts) == 0 && b.bareDue() {
+		// A claim needs an event to ride on, and what is to be done first has none.
+		if _, err := b.decide(engine.TakeOver{Epoch: b.epoch, Process: process}); err != nil {
 			a.fault(err)
 			return
 		}
@@ -104,10 +114,15 @@ func (a *Actor) decide() {
 // intent: a claim needs an event to ride on, and an inspection has none.
 func (b *batch) rests() bool {
 	due := engine.Due(b.state)
-	if slices.ContainsFunc(engine.Pending(b.state), func(e engine.Effect) bool { return e.Kind == engine.InspectEffect }) {
+	if slices.ContainsFunc(engine.Pending(b.state), func(e engine.Effect) bool { return e.Kind.Bare() }) {
 		return false
 	}
 	return due.IsZero() || due.After(b.env.Now.Add(longWait)) && due.After(b.state.Time.Add(longWait))
+}
+
+// bareDue reports whether something can start now that has no intent.
+func (b *batch) bareDue() bool {
+	return slices.ContainsFunc(engine.Pending(b.state), func(e engine.Effect) bool { return e.Kind.Bare() && !e.NotBefore.After(b.env.Now) })
 }
 
 // due reports whether something can start now.
@@ -160,8 +175,19 @@ func (b *batch) derive() error {
 	tools := b.a.runningTools(b.state)
 	live := b.claims || b.a.env.Live(b.a.holder)
 	for _, e := range engine.Pending(b.state) {
-		if e.Started || e.Kind == engine.InspectEffect || e.NotBefore.After(b.env.Now) {
+		if e.Started || e.Kind.Bare() || e.NotBefore.After(b.env.Now) {
 			continue
+		}
+		begin := engine.Begin{Effect: e, Epoch: b.epoch}
+		if e.Kind == engine.ModelEffect || e.Kind == engine.CompactEffect {
+			facts := b.a.request(b.state)
+			begin.Fixed, begin.Window = facts.Fixed, facts.Window
+			if e.Kind == engine.CompactEffect || !engine.Fits(b.state, facts.Fixed, facts.Window) {
+				if err := b.compact(facts); err != nil {
+					return err
+				}
+				continue
+			}
 		}
 		if e.Kind == engine.ToolEffect {
 			if !e.Repeatable && !live {
@@ -174,11 +200,38 @@ func (b *batch) derive() error {
 				tools++
 			}
 		}
-		if _, err := b.decide(engine.Begin{Effect: e, Epoch: b.epoch}); err != nil {
+		if _, err := b.decide(begin); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// request tells of the next request of a state's turn.
+func (a *Actor) request(s *engine.State) RequestFacts {
+	if a.env.Request == nil {
+		return RequestFacts{}
+	}
+	return a.env.Request(s.Agent.Digest, s.Turn.Model)
+}
+
+// compact plans how the conversation is made to fit. A plan rests on the whole conversation: what is decided in
+// this append is stored first, and a conversation that is not here is read first.
+func (b *batch) compact(facts RequestFacts) error {
+	if len(b.facts) > 0 {
+		return nil
+	}
+	if !b.a.transcript.ready() {
+		b.a.wanted = true
+		b.a.readTranscript()
+		return nil
+	}
+	own := strings.Repeat(" ", facts.Guidance)
+	text := guidance(b.a.transcript.t.Guidance().Compaction, b.state.Compaction, &own)
+	w := engine.Room(b.state, facts.Fixed, policy.SummaryOverhead()+len(text), facts.Window)
+	plan, full := b.a.transcript.t.Plan(w)
+	_, err := b.decide(engine.Compact{Run: b.state.Turn.Run, Epoch: b.epoch, Plan: plan, Full: full})
+	return err
 }
 
 // settle answers commands that store nothing. Such an answer must not rest on an old view.
@@ -380,8 +433,12 @@ func (a *Actor) committed(f *flight, r store.Appended) {
 	}
 	a.base, a.spec = f.after, f.after
 	a.do(Publish{Facts: facts, State: a.base})
+	a.forgetOutputs()
 	for _, i := range f.inputs {
 		a.resolved(i)
+		if r, ok := i.cmd.(engine.Returned); ok && i.refused == nil && i.events > 0 {
+			a.outputs[r.CallID] = r
+		}
 		r := Reply{Err: i.refused}
 		if i.refused == nil && i.events > 0 {
 			at := i.first - facts[0].Number

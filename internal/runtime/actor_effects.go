@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/policy"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/store"
 )
@@ -23,12 +23,15 @@ func (a *Actor) runningTools(s *engine.State) int {
 		}
 	}
 	for _, r := range a.running {
-		if r.effect.Kind == engine.ToolEffect && !r.overdue && !r.done {
+		if (r.effect.Kind == engine.ToolEffect || aboutToStart(r.effect)) && !r.overdue && !r.done {
 			n++
 		}
 	}
 	return n
 }
+
+// aboutToStart reports whether an effect is the check whose pass is the intent of a tool's body.
+func aboutToStart(e engine.Effect) bool { return e.Kind == engine.CheckEffect && e.Attempt > 0 }
 
 // start runs what the state names and does not run yet, and cancels what it names no more.
 func (a *Actor) start() {
@@ -50,8 +53,14 @@ func (a *Actor) start() {
 			continue
 		}
 		switch {
-		case e.Kind == engine.InspectEffect:
+		case e.Kind.Bare():
 			if a.flight != nil || e.NotBefore.After(a.now) || !a.env.Can(engine.Needs(a.base)) {
+				continue
+			}
+			if aboutToStart(e) && (a.runningTools(a.base) >= a.env.Parallel || !a.env.Live(process)) {
+				continue
+			}
+			if _, here := a.outputs[e.CallID]; e.Kind == engine.ScreenEffect && !here {
 				continue
 			}
 		case !e.Started || e.Epoch != epoch:
@@ -65,10 +74,18 @@ func (a *Actor) start() {
 		}
 		a.tickets++
 		s := Start{Ticket: a.tickets, Effect: e, Epoch: epoch, Process: process, State: a.spec}
-		if e.Kind == engine.ModelEffect {
-			s.Items, s.Encoded, s.Addendum = a.transcript.request()
-		} else {
+		s.Guidance = a.transcript.t.Guidance()
+		switch e.Kind {
+		case engine.ModelEffect:
+			s.Items, s.Encoded, s.Memo = a.transcript.request()
+		case engine.CompactEffect:
+			s.Items, s.Previous = a.transcript.older(a.spec.Turn.Compaction.Plan)
+		case engine.ReviewEffect:
+			s.Items = a.transcript.recent()
 			s.Call, _ = a.transcript.t.Call(e.CallID)
+		default:
+			s.Call, _ = a.transcript.t.Call(e.CallID)
+			s.Output = a.outputs[e.CallID]
 		}
 		a.running[e.Key()] = &running{ticket: a.tickets, effect: e, epoch: epoch}
 		a.do(s)
@@ -99,13 +116,32 @@ func (a *Actor) neverStarted() {
 		if a.running[e.Key()] != nil || e.Epoch != a.epoch {
 			continue
 		}
-		var cmd engine.Command = engine.Interrupted{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch, NotStarted: true}
-		if e.Kind == engine.ModelEffect {
-			cmd = engine.ModelError{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: e.Epoch, Code: api.CodeCancelled,
-				Message: "the turn was cancelled before the call was made", Cancelled: true}
-		}
-		a.queue = append(a.queue, &input{cmd: cmd})
+		a.queue = append(a.queue, &input{cmd: engine.Unmade(e, e.Epoch, "the turn was cancelled before the call was made")})
 	}
+}
+
+// outputsGone closes calls whose output hooks and guardrails were to see and which this process does not have.
+func (a *Actor) outputsGone() {
+	for _, e := range engine.Pending(a.base) {
+		if e.Kind != engine.ScreenEffect || e.Epoch != a.epoch || a.running[e.Key()] != nil {
+			continue
+		}
+		if _, here := a.outputs[e.CallID]; !here {
+			a.queue = append(a.queue, &input{cmd: engine.Interrupted{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch}})
+		}
+	}
+}
+
+// forgetOutputs drops the outputs that nobody is to see any more.
+func (a *Actor) forgetOutputs() {
+	if len(a.outputs) == 0 {
+		return
+	}
+	wanted := map[string]bool{}
+	for _, e := range engine.Pending(a.base) {
+		wanted[e.CallID] = wanted[e.CallID] || e.Kind == engine.ScreenEffect
+	}
+	maps.DeleteFunc(a.outputs, func(id string, _ engine.Returned) bool { return !wanted[id] })
 }
 
 // sure reports whether the append in flight will most likely happen. After one that did not, intents are
@@ -122,7 +158,7 @@ func (a *Actor) takeBack(moved bool) {
 			keep[e.Key()] = e.Epoch == a.epoch
 		}
 		for _, e := range engine.Pending(a.base) {
-			keep[e.Key()] = keep[e.Key()] || !moved || e.Kind == engine.InspectEffect
+			keep[e.Key()] = keep[e.Key()] || !moved || e.Kind.Bare()
 		}
 	}
 	for _, key := range a.runningKeys() {
@@ -177,12 +213,12 @@ func (a *Actor) overdue() {
 			continue
 		}
 		r.overdue = true
-		switch r.effect.Kind {
-		case engine.ToolEffect:
-			a.queue = append(a.queue, &input{cmd: engine.Overdue{CallID: r.effect.CallID, Attempt: r.effect.Attempt, Epoch: r.epoch}})
-		case engine.ModelEffect:
-			a.queue = append(a.queue, &input{cmd: engine.ModelError{Run: r.effect.Run, Call: r.effect.Call, Attempt: r.effect.Attempt, Epoch: r.epoch,
-				Code: api.CodeCancelled, Message: "the call was cancelled and did not stop in time", Cancelled: true}})
+		cmd := engine.Unmade(r.effect, r.epoch, "the call was cancelled and did not stop in time")
+		if r.effect.Kind == engine.ToolEffect {
+			cmd = engine.Overdue{CallID: r.effect.CallID, Attempt: r.effect.Attempt, Epoch: r.epoch}
+		}
+		if cmd != nil {
+			a.queue = append(a.queue, &input{cmd: cmd})
 		}
 	}
 }
@@ -201,7 +237,7 @@ func (a *Actor) onDone(in Done) {
 	if r == nil || r.done {
 		return
 	}
-	if a.gone != nil || in.Command == nil && r.effect.Kind == engine.InspectEffect {
+	if a.gone != nil || in.Command == nil && r.effect.Kind.Bare() {
 		delete(a.running, r.effect.Key())
 		return
 	}
@@ -223,8 +259,10 @@ func (a *Actor) resolved(i *input) {
 // not happen, or lands elsewhere, the cache is dropped and read again.
 type transcriptCache struct {
 	t       *engine.Transcript
-	items   []model.Item   // of the entries up to the last request
+	items   []model.Item   // of the context's entries up to the last request
 	encoded *model.Encoded // of the items
+	memo    *policy.Memo   // of what guardrails have seen of them
+	view    int            // generation of the context that they are of
 	reading bool
 	stale   bool          // what is being read was overtaken by a drop
 	since   []engine.Fact // facts that came while reading
@@ -241,13 +279,36 @@ func (c *transcriptCache) bytes() int {
 }
 
 // request gives the conversation for a model call: every call in it has its result.
-func (c *transcriptCache) request() ([]model.Item, *model.Encoded, string) {
-	c.items = requestItems(c.items, c.t.Entries()[len(c.items):])
-	return c.items[:len(c.items):len(c.items)], c.encoded, c.t.Addendum()
+func (c *transcriptCache) request() ([]model.Item, *model.Encoded, *policy.Memo) {
+	if c.view != c.t.Generation() {
+		c.items, c.encoded, c.view = nil, &model.Encoded{}, c.t.Generation()
+	}
+	c.items = requestItems(c.items, c.t.Context(len(c.items)))
+	return c.items[:len(c.items):len(c.items)], c.encoded, c.memo
+}
+
+// older gives what a plan summarises, and the summary that there is of what came before.
+func (c *transcriptCache) older(p engine.Plan) (items []model.Item, previous string) {
+	entries := c.t.Older(p)
+	if len(entries) > 0 && entries[0].Kind == engine.EntrySummary {
+		previous, entries = entries[0].Text, entries[1:]
+	}
+	return requestItems(nil, entries), previous
+}
+
+// recentEntries is how much of the conversation a reviewer is told.
+const recentEntries = 24
+
+// recent gives the conversation's newest entries that are whole.
+func (c *transcriptCache) recent() []model.Item {
+	entries := c.t.Context(0)
+	entries = slices.DeleteFunc(slices.Clone(entries[max(len(entries)-recentEntries, 0):]), func(e engine.Entry) bool { return e.Open })
+	return requestItems(nil, entries)
 }
 
 func (c *transcriptCache) build(facts []engine.Fact) {
-	c.t, c.items, c.encoded = engine.NewTranscript(), nil, &model.Encoded{}
+	c.t, c.items, c.encoded, c.memo = engine.NewContext(), nil, &model.Encoded{}, &policy.Memo{}
+	c.view = c.t.Generation()
 	c.t.Grow(len(facts) + len(facts)/4) // an answer with a call is two entries
 	for _, f := range facts {
 		c.t.Apply(f)
@@ -266,7 +327,7 @@ func (c *transcriptCache) apply(facts []engine.Fact) {
 }
 
 func (c *transcriptCache) drop() {
-	c.t, c.items, c.encoded, c.since = nil, nil, nil, nil
+	c.t, c.items, c.encoded, c.memo, c.since = nil, nil, nil, nil, nil
 	c.stale = c.reading
 }
 

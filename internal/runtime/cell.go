@@ -49,7 +49,7 @@ func (r *Runtime) cell(session string) *cell {
 	if c == nil {
 		c = &cell{session: session, runs: map[uint64]context.CancelCauseFunc{}}
 		c.actor = NewActor(session, ActorEnv{
-			Process: r.Process, Live: r.live, Can: r.can, NewID: newID, Jitter: jitter, Parallel: r.cfg.Parallel, Grace: r.cfg.CancelGrace,
+			Process: r.Process, Live: r.live, Request: r.requestOf, Can: r.can, NewID: newID, Jitter: jitter, Parallel: r.cfg.Parallel, Grace: r.cfg.CancelGrace,
 		})
 		r.cells[session] = c
 	}

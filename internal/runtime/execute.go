@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/guard"
 	"github.com/openworkerai/openworker/internal/engine"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/tool"
@@ -24,39 +25,49 @@ func (r *Runtime) execute(ctx context.Context, s Start) engine.Command {
 		return r.callModel(ctx, agent, s)
 	case engine.ToolEffect:
 		return r.runTool(ctx, agent, s)
+	case engine.CompactEffect:
+		return r.summarise(ctx, agent, s)
+	case engine.ReviewEffect:
+		return r.review(ctx, agent, s)
+	case engine.CheckEffect:
+		return r.check(ctx, agent, s)
+	case engine.ScreenEffect:
+		return r.screenOutput(ctx, agent, s)
 	default:
 		return r.inspect(ctx, agent, s)
 	}
 }
 
 func (r *Runtime) callModel(ctx context.Context, agent *Agent, s Start) engine.Command {
-	e := s.Effect
-	fail := engine.ModelError{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch}
-	ref := s.State.Turn.Model
-	provider, ok := r.cfg.Registry.Provider(ref.Provider)
-	if !ok {
-		fail.Code, fail.Message, fail.Retryable = api.CodeRegistrationMissing, fmt.Sprintf("no provider %q is configured in this process", ref.Provider), true
-		return fail
-	}
-	secret, err := r.cfg.Registry.Credential(ctx, provider)
-	if err != nil {
-		fail.Code, fail.Message, fail.Retryable = api.CodeCredentialsMissing, api.AsError(err).Message, true
-		return fail
-	}
+	e, session := s.Effect, s.State.Session
 	req := BuildRequest(agent, s)
-	req.Credential = secret
-	if check := r.cfg.CheckRequest; check != nil {
-		check(req)
-	}
-	r.failpoint("model.before")
-	session := s.State.Session
-	resp, err := provider.Stream(ctx, req, func(d model.Delta) {
+	out := r.ask(ctx, r.watchOver(agent, s), guard.PurposeTurn, s.State.Turn.Model, requestInput(agent, s, req), s.Memo, func(d model.Delta) {
 		if ctx.Err() == nil && d.Text != "" {
 			r.hub.Delta(session, e.Run, d.Reasoning, api.Delta{Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch, Text: d.Text})
 		}
 	})
-	r.failpoint("model.after")
-	return ModelOutcome(agent, s, resp, err, context.Cause(ctx), req.MaxOutputTokens)
+	cmd := ModelOutcome(agent, s, out.resp, out.err, context.Cause(ctx), req.MaxOutputTokens)
+	switch c := cmd.(type) {
+	case engine.ModelDone:
+		c.Checks, c.HardChecks = out.checks, r.cfg.Registry.guards.Deny != nil
+		return c
+	case engine.ModelError:
+		c.Checks = out.checks
+		return c
+	}
+	return cmd
+}
+
+// requestOf tells of an agent's requests to a model.
+func (r *Runtime) requestOf(digest string, m api.ModelRef) RequestFacts {
+	facts := RequestFacts{Window: r.facts(m).Window}
+	if agent, ok := r.cfg.Registry.Agent(digest); ok {
+		facts.Fixed = agent.fixed
+		if c := agent.Definition.Compaction; c != nil && c.AdditionalInstructions != nil {
+			facts.Guidance = len(*c.AdditionalInstructions)
+		}
+	}
+	return facts
 }
 
 func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Command {
@@ -90,7 +101,18 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 		if how.Cause == nil && bodyCtx.Err() != nil {
 			how.TimedOut = timeout
 		}
-		return ToolOutcome(s, how)
+		cmd := ToolOutcome(s, how)
+		out, ok := cmd.(engine.ToolOutcome)
+		switch {
+		case !ok || !r.watchOver(agent, s).screens():
+			return cmd
+		case how.Cause == nil:
+			return engine.Returned{CallID: out.CallID, Attempt: out.Attempt, Epoch: out.Epoch, Output: out.Output, Code: out.Code}
+		}
+		// Its turn ends: nothing is stored until hooks and guardrails have seen it.
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateScreen)
+		defer cancel()
+		return r.screened(late, agent, s, out)
 	}
 	select {
 	case res := <-done:
@@ -110,7 +132,9 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 		go func() { // what it says in the end beats what anybody thinks of it until then
 			res := <-done
 			if late, ok := ToolOutcome(s, ToolEnd{Output: res.output, Err: res.err, Cause: cause, TimedOut: timeout}).(engine.ToolOutcome); ok {
-				r.tell(s.State.Session, Late{Outcome: late})
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateScreen)
+				defer cancel()
+				r.tell(s.State.Session, Late{Outcome: r.screened(ctx, agent, s, late)})
 			}
 		}()
 		return ToolOutcome(s, ToolEnd{Cause: cause, TimedOut: timeout, Abandoned: true})
@@ -139,7 +163,20 @@ func (r *Runtime) inspect(parent context.Context, agent *Agent, s Start) engine.
 	if err != nil {
 		r.log.Warn("inspection failed", "session", s.State.Session, "call", e.CallID, "error", err)
 	}
-	return InspectOutcome(s, found, err, context.Cause(parent))
+	cmd := InspectOutcome(s, found, err, context.Cause(parent))
+	seen, ok := cmd.(engine.Inspected)
+	if w := r.watchOver(agent, s); ok && w.screens() && (seen.Answer == engine.InspectedSucceeded || seen.Answer == engine.InspectedFailed) {
+		code := api.Code("")
+		if seen.Answer == engine.InspectedFailed {
+			code = api.CodeToolFailed
+		}
+		seen.Output, seen.Code, seen.Checks = w.screen(ctx, call.Tool, s.Call.Arguments, seen.Output, code)
+		if context.Cause(parent) != nil {
+			return nil
+		}
+		return seen
+	}
+	return cmd
 }
 
 // timeout bounds one attempt of a body.

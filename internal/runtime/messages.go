@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/policy"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/store"
 )
@@ -97,8 +98,9 @@ type ReadTranscript struct{ Until uint64 }
 // Write appends; answered by Appended.
 type Write struct{ Append store.Append }
 
-// Start runs an effect; answered by Done. Items is the conversation for a model call, Call the call of a
-// tool or an inspection.
+// Start runs an effect; answered by Done. Items is the conversation for a model call, what a summary is to be made
+// of, or what a reviewer is told of the conversation. Call is the tool call that it is about, with the
+// arguments that it is to run with. Output is what a body returned that hooks and guardrails are to see.
 type Start struct {
 	Ticket   uint64 // of this start; its Stop and its Done carry it
 	Effect   engine.Effect
@@ -106,8 +108,11 @@ type Start struct {
 	Process  string // that holds the claim
 	Items    []model.Item
 	Encoded  *model.Encoded
-	Addendum string
+	Memo     *policy.Memo // of what guardrails have seen of the conversation
+	Previous string       // the summary before the one that is to be made
+	Guidance engine.Guidance
 	Call     engine.Entry
+	Output   engine.Returned
 	State    *engine.State
 }
 

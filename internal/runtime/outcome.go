@@ -3,11 +3,11 @@ package runtime
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/policy"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/tool"
 )
@@ -40,19 +40,9 @@ func ModelOutcome(agent *Agent, s Start, resp model.Response, err error, cause e
 	if errors.Is(cause, ErrClosing) {
 		return nil // taken over at the next start
 	}
-	var me *model.Error
-	if !errors.As(err, &me) {
-		me = &model.Error{Kind: model.KindUnclassified, Message: err.Error()}
-	}
+	f := failureOf(err, resp.Usage, maxOutput)
 	fail := engine.ModelError{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch,
-		Code: me.Code(), Message: firstBytes(strings.ToValidUTF8(me.Message, "\uFFFD"), maxFailureText), Retryable: me.Retryable(), RetryAfter: me.RetryAfter, Usage: counted(me.Usage)}
-	if fail.Message == "" {
-		fail.Message = fmt.Sprintf("the provider failed without a message; the kind of its error is %q", me.Kind)
-	}
-	if fail.Usage.OutputTokens == 0 && me.Received > 0 {
-		// The provider did not say what the part that came cost: about three bytes a token, at most the bound.
-		fail.Usage.OutputTokens, fail.Usage.Estimated = int64(min((me.Received+2)/3, max(maxOutput, 1))), true
-	}
+		Code: f.code, Message: f.message, Retryable: f.retryable, RetryAfter: f.retryAfter, Usage: f.usage}
 	if cause != nil {
 		fail.Cancelled, fail.Code, fail.Message = true, api.CodeCancelled, "the call was cancelled"
 		if errors.Is(cause, ErrExpired) {
@@ -97,6 +87,15 @@ func goneOutcome(s Start) engine.Command {
 		return ModelOutcome(nil, s, model.Response{}, err, nil, 0)
 	case engine.ToolEffect:
 		return ToolOutcome(s, ToolEnd{Err: err})
+	case engine.CompactEffect:
+		return SummaryOutcome(s, model.Response{}, nil, err, nil, 0)
+	case engine.ReviewEffect:
+		return ReviewOutcome(s, policy.ReviewInput{}, model.Response{}, err, nil, api.Usage{})
+	case engine.CheckEffect:
+		return engine.Checked{CallID: s.Effect.CallID, Attempt: s.Effect.Attempt, Epoch: s.Epoch, Code: api.CodeCheckFailed, Message: "Not run: " + err.Error()}
+	case engine.ScreenEffect:
+		failed := api.Errorf(api.CodeHookFailed, "%w", err)
+		return engine.ToolOutcome{CallID: s.Effect.CallID, Attempt: s.Effect.Attempt, Epoch: s.Effect.Epoch, Output: withheld(failed, s.Output.Code), Code: failed.Code}
 	default:
 		return InspectOutcome(s, tool.Inspection{}, err, nil)
 	}

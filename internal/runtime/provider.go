@@ -19,7 +19,7 @@ type guarded struct {
 	needs bool
 }
 
-func guard(p model.Provider) guarded {
+func shield(p model.Provider) guarded {
 	return guarded{Provider: p, name: p.Name(), needs: p.NeedsCredential()}
 }
 

@@ -26,6 +26,7 @@ type Credentials interface {
 type Registry struct {
 	credentials credentials
 	providers   map[string]guarded // by lower-case name
+	guards      Guards
 
 	mu     sync.Mutex
 	tools  map[string][]bound // by catalogue name
@@ -44,18 +45,20 @@ type Agent struct {
 	Reference    api.AgentReference
 	Definition   api.AgentDefinition
 	Declarations []model.Tool                   // what the model sees, in order
+	fixed        int                            // bytes of a request beside the conversation
+	catalogue    map[string]string              // catalogue names by model name
 	declared     map[string]api.ToolDeclaration // by model name
 	schemas      map[string]*tool.Schema        // by model name
 }
 
-// NewRegistry returns a registry of the providers.
-func NewRegistry(providers []model.Provider, source Credentials, now func() time.Time) *Registry {
+// NewRegistry returns a registry of the providers and of the application's guards.
+func NewRegistry(providers []model.Provider, source Credentials, guards Guards, now func() time.Time) *Registry {
 	r := &Registry{
-		credentials: credentials{source: source, now: now, seen: map[string]*seen{}},
-		providers:   map[string]guarded{}, tools: map[string][]bound{}, agents: map[string]*Agent{},
+		credentials: credentials{source: source, now: now, seen: map[string]*seen{}}, guards: guards,
+		providers: map[string]guarded{}, tools: map[string][]bound{}, agents: map[string]*Agent{},
 	}
 	for _, p := range providers {
-		r.providers[strings.ToLower(p.Name())] = guard(p)
+		r.providers[strings.ToLower(p.Name())] = shield(p)
 	}
 	return r
 }
@@ -82,7 +85,7 @@ func (r *Registry) Bind(tools ...tool.Tool) {
 
 // Register makes a definition runnable here. declarations are its tools and built-ins.
 func (r *Registry) Register(ref api.AgentReference, def api.AgentDefinition, declarations []api.ToolDeclaration) error {
-	a := &Agent{Reference: ref, Definition: def, declared: map[string]api.ToolDeclaration{}, schemas: map[string]*tool.Schema{}}
+	a := &Agent{Reference: ref, Definition: def, fixed: len(def.Instructions), catalogue: map[string]string{}, declared: map[string]api.ToolDeclaration{}, schemas: map[string]*tool.Schema{}}
 	for _, d := range declarations {
 		name, err := tool.ModelName(d.Name)
 		if err != nil {
@@ -93,7 +96,8 @@ func (r *Registry) Register(ref api.AgentReference, def api.AgentDefinition, dec
 			return err
 		}
 		a.Declarations = append(a.Declarations, model.Tool{Name: name, Description: d.Description, InputSchema: d.InputSchema})
-		a.declared[name], a.schemas[name] = d, schema
+		a.declared[name], a.schemas[name], a.catalogue[name] = d, schema, d.Name
+		a.fixed += len(name) + len(d.Description) + len(d.InputSchema) + declarationBytes
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,6 +156,14 @@ func (r *Registry) Missing(ctx context.Context, needs []string) []api.WaitReason
 			if w := r.missingProvider(ctx, name); w.Code != "" {
 				out = append(out, w)
 			}
+		case "guardrail":
+			if _, missing := r.guards.guardrails([]string{name}); len(missing) > 0 {
+				out = append(out, missingGuard("guardrail", name))
+			}
+		case "hook":
+			if _, missing := r.guards.hooks([]string{name}); len(missing) > 0 {
+				out = append(out, missingGuard("hook", name))
+			}
 		case "rules":
 			if n, err := strconv.Atoi(name); err != nil || n > engine.Rules {
 				out = append(out, newerBuild(need))
@@ -161,6 +173,14 @@ func (r *Registry) Missing(ctx context.Context, needs []string) []api.WaitReason
 		}
 	}
 	return out
+}
+
+// declarationBytes is about what a tool's declaration has beside its texts.
+const declarationBytes = 64
+
+func missingGuard(kind, name string) api.WaitReason {
+	return api.WaitReason{Code: api.CodeRegistrationMissing, Name: kind + " " + name,
+		Message: fmt.Sprintf("the %s %q is not registered in this process; register it at Open, or let a program go on that has it", kind, name)}
 }
 
 func newerBuild(need string) api.WaitReason {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/policy"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/tool"
 )
@@ -21,10 +22,21 @@ func BuildRequest(agent *Agent, s Start) model.Request {
 		Model: turn.Model.Name, Instructions: agent.Definition.Instructions, Tools: agent.Declarations,
 		Items: s.Items, Encoded: s.Encoded, NoTools: turn.Call.Closing && len(agent.Declarations) > 0, MaxOutputTokens: turn.Call.Max, Session: s.State.Session,
 	}
-	if s.Addendum != "" {
-		req.Instructions = strings.TrimPrefix(req.Instructions+"\n\n"+s.Addendum, "\n\n")
+	if s.Guidance.Addendum != "" {
+		req.Instructions = strings.TrimPrefix(req.Instructions+"\n\n"+s.Guidance.Addendum, "\n\n")
 	}
 	return req
+}
+
+// requestInput is a turn's request with the texts that its instructions are made of, for guardrails.
+func requestInput(agent *Agent, s Start, req model.Request) policy.Input {
+	in := policy.Input{Request: req, Instructions: []string{}, Tools: agent.catalogue}
+	for _, text := range []string{agent.Definition.Instructions, s.Guidance.Addendum} {
+		if text != "" {
+			in.Instructions = append(in.Instructions, text)
+		}
+	}
+	return in
 }
 
 // requestItems appends the items of entries, all of which are whole, to those of a conversation.
@@ -36,7 +48,7 @@ func requestItems(items []model.Item, entries []engine.Entry) []model.Item {
 		e := &entries[i]
 		item := model.Item{Text: e.Text}
 		switch e.Kind {
-		case engine.EntryUser, engine.EntryNotice:
+		case engine.EntryUser, engine.EntryNotice, engine.EntrySummary:
 			item.Kind = model.UserItem
 		case engine.EntryText:
 			item.Kind = model.AssistantItem

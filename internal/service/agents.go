@@ -96,7 +96,11 @@ func (s *Service) agent(ctx context.Context, owner string, ref api.AgentReferenc
 
 // agentFacts is the part of a definition that decisions depend on.
 func agentFacts(digest string, def api.AgentDefinition) (engine.Agent, error) {
-	a := engine.Agent{Name: def.Name, Digest: digest, Model: def.DefaultModel, Limits: def.Limits, Mode: def.Approvals.Mode, UnknownOutcome: def.UnknownOutcome}
+	a := engine.Agent{Name: def.Name, Digest: digest, Model: def.DefaultModel, Limits: def.Limits, Mode: def.Approvals.Mode, UnknownOutcome: def.UnknownOutcome,
+		SkipQuestions: def.AutoSkipQuestions, Guardrails: def.Guardrails, Hooks: def.Hooks}
+	if def.Approvals.ReviewerModel != nil {
+		a.Reviewer = *def.Approvals.ReviewerModel
+	}
 	if a.Mode == "" {
 		a.Mode = api.ApproveAlways
 	}
@@ -112,7 +116,7 @@ func agentFacts(digest string, def api.AgentDefinition) (engine.Agent, error) {
 		if err != nil {
 			return err
 		}
-		t := engine.Tool{Name: d.Name, ModelName: name, Effect: d.Effect, Free: builtin, Disabled: disabled}
+		t := engine.Tool{Name: d.Name, ModelName: name, Effect: d.Effect, Free: builtin, Question: builtin && d.Name == definition.AskUser, Disabled: disabled}
 		if t.Effect == "" {
 			t.Effect = api.SideEffect
 		}
@@ -132,7 +136,7 @@ func agentFacts(digest string, def api.AgentDefinition) (engine.Agent, error) {
 			return a, err
 		}
 	}
-	for _, name := range []string{historyToolName, "ask_user"} {
+	for _, name := range []string{definition.ReadHistory, definition.AskUser} {
 		if !on[name] {
 			if err := add(api.ToolDeclaration{Name: name, Effect: api.ReadOnly}, true, true); err != nil {
 				return a, err

@@ -68,8 +68,6 @@ func (s *Service) conversation(ctx context.Context, session string) ([]engine.En
 	return t.Entries(), nil
 }
 
-const historyToolName = "read_history"
-
 // historyTool is the built-in by which a model reads its session's complete history (BT1).
 type historyTool struct{ s *Service }
 

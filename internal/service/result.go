@@ -68,7 +68,7 @@ func (s *Service) resultOf(ctx context.Context, session string, terminal, answer
 	if err := json.Unmarshal(terminal.Data, &end); err != nil {
 		return api.Result{}, api.Errorf(api.CodeInternal, "the end of run %s cannot be read: %w", terminal.Run, err)
 	}
-	r := api.Result{Run: terminal.Run, Status: end.Status, Error: end.Error, Usage: end.Usage, ModelCalls: end.ModelCalls, AutoApproved: end.AutoApproved}
+	r := api.Result{Run: terminal.Run, Status: end.Status, Error: end.Error, Usage: end.Usage, AuxiliaryUsage: end.AuxiliaryUsage, ModelCalls: end.ModelCalls, AutoApproved: end.AutoApproved}
 	var text api.ModelCallFinished
 	if answer.Number == end.Answer && answer.Number != 0 && json.Unmarshal(answer.Data, &text) == nil {
 		r.Text = text.Text
@@ -113,7 +113,7 @@ func (s *Service) ended(ctx context.Context, session, run string) (api.Result, b
 		return api.Result{}, false, api.Errorf(api.CodeSessionParked, "the end of run %s cannot be read by this build: %w", run, err)
 	}
 	end := e.(engine.TurnEnded)
-	r := api.Result{Run: run, Status: end.Status, Error: end.Failure(), Usage: end.Usage, ModelCalls: end.Calls, AutoApproved: end.AutoApproved}
+	r := api.Result{Run: run, Status: end.Status, Error: end.Failure(), Usage: end.Usage, AuxiliaryUsage: end.Auxiliary, ModelCalls: end.Calls, AutoApproved: end.AutoApproved}
 	r.Text, err = s.answerText(ctx, session, end.Answer)
 	return r, true, err
 }
@@ -148,7 +148,7 @@ func (s *Service) interrupted(ctx context.Context, session, run string) (api.Res
 	if err != nil {
 		return api.Result{}, err
 	}
-	r.Interactions, r.Usage, r.ModelCalls, r.AutoApproved = state.Interactions, st.Turn.Usage, st.Turn.Calls, st.Turn.AutoApproved
+	r.Interactions, r.Usage, r.AuxiliaryUsage, r.ModelCalls, r.AutoApproved = state.Interactions, st.Turn.Usage, st.Turn.Auxiliary, st.Turn.Calls, st.Turn.AutoApproved
 	r.Text, err = s.answerText(ctx, session, st.Turn.Answer)
 	return r, err
 }

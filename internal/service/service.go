@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,10 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/guard"
+	"github.com/openworkerai/openworker/internal/definition"
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/policy"
 	"github.com/openworkerai/openworker/internal/runtime"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/store"
@@ -39,7 +43,11 @@ type Config struct {
 	ScratchDir  string
 	Providers   []model.Provider
 	Credentials Credentials
-	Logger      *slog.Logger // defaults to none
+	// Guardrails, Hooks and Deny are the application's own checks (GR, AP2).
+	Guardrails []guard.Guardrail
+	Hooks      []guard.Hook
+	Deny       guard.Deny
+	Logger     *slog.Logger // defaults to none
 	// Lease is how long the process may be silent before another takes its sessions over. Defaults to 8 s.
 	Lease        time.Duration
 	Poll         time.Duration // between looks for work; defaults to 1 s
@@ -95,7 +103,14 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 			names[name] = true
 		}
 	}
-	registry := runtime.NewRegistry(cfg.Providers, cfg.Credentials, time.Now)
+	if err := policy.CheckGuardrails(cfg.Guardrails); err != nil {
+		return nil, err
+	}
+	if err := policy.CheckHooks(cfg.Hooks); err != nil {
+		return nil, err
+	}
+	guards := runtime.Guards{Guardrails: slices.Clone(cfg.Guardrails), Hooks: slices.Clone(cfg.Hooks), Deny: cfg.Deny}
+	registry := runtime.NewRegistry(cfg.Providers, cfg.Credentials, guards, time.Now)
 	host, _ := os.Hostname()
 	s := &Service{cfg: cfg, store: cfg.Store, log: cfg.Logger, registry: registry, facts: map[string]*facts{}}
 	registry.Bind(historyTool{s})
@@ -128,7 +143,7 @@ func (s *Service) Bind(tools ...tool.Tool) error {
 		if _, err := tool.ModelName(d.Name); err != nil {
 			return err
 		}
-		if d.Name == historyToolName {
+		if definition.IsBuiltin(d.Name) {
 			return api.Errorf(api.CodeInvalidTool, "the name %q belongs to a built-in tool; choose another", d.Name)
 		}
 	}
@@ -159,15 +174,18 @@ func (s *Service) Capabilities(context.Context) (api.Capabilities, error) {
 	if err := s.usable(); err != nil {
 		return api.Capabilities{}, err
 	}
-	return api.Capabilities{Version: Version, Store: s.store.ID(), Options: options(), Providers: s.providers()}, nil
+	guardrails, hooks := s.registry.GuardNames()
+	return api.Capabilities{Version: Version, Store: s.store.ID(), Options: options(), Providers: s.providers(), Guardrails: guardrails, Hooks: hooks}, nil
 }
 
 // options are the optional fields that this host accepts.
 func options() []string {
 	return []string{
-		"agent.approvals.always", "agent.approvals.never", "agent.approvals.only", "agent.builtinTools.readHistory", "agent.limits",
-		"agent.unknownOutcome", "session.idempotencyKey", "session.metadata", "session.model", "session.owner", "session.scratch", "session.workspace",
-		"turn.instructionAddendum", "turn.limits", "turn.model", "turn.submissionId", "turn.whenBusy",
+		"agent.approvals.always", "agent.approvals.auto", "agent.approvals.never", "agent.approvals.only", "agent.autoApproverContext", "agent.autoSkipQuestions",
+		"agent.builtinTools.askUser", "agent.builtinTools.readHistory", "agent.compaction", "agent.guardrails", "agent.hooks", "agent.limits",
+		"agent.unknownOutcome", "session.autoApproverContext", "session.autoSkipQuestions", "session.compaction", "session.idempotencyKey", "session.metadata",
+		"session.model", "session.owner", "session.scratch", "session.workspace",
+		"turn.autoApproverContext", "turn.compaction", "turn.guardrails", "turn.instructionAddendum", "turn.limits", "turn.model", "turn.submissionId", "turn.whenBusy",
 	}
 }
 
@@ -186,10 +204,16 @@ func (s *Service) providers() []string {
 
 // facts are what never changes of a session.
 type facts struct {
-	secret []byte
-	agent  engine.Agent
-	model  api.ModelRef
+	secret    []byte
+	agent     engine.Agent
+	model     api.ModelRef
+	workspace string
+	owner     string
+	metadata  map[string]string
 }
+
+// copyMetadata is a copy that a callback may change.
+func (f *facts) copyMetadata() map[string]string { return maps.Clone(f.metadata) }
 
 // maxFacts bounds the cache of facts; it is emptied when full.
 const maxFacts = 8192
@@ -217,7 +241,7 @@ func (s *Service) session(ctx context.Context, id string) (*facts, error) {
 	if !ok {
 		return nil, api.Errorf(api.CodeStoreCorrupt, "the journal of session %s begins with %s", id, e.Kind())
 	}
-	f = &facts{secret: c.Secret, agent: c.Agent, model: c.Model}
+	f = &facts{secret: c.Secret, agent: c.Agent, model: c.Model, workspace: c.Workspace, owner: c.Owner, metadata: c.Metadata}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.facts) >= maxFacts {

@@ -16,6 +16,30 @@ import (
 
 // Submit implements api.Service (RU1, RU4).
 func (s *Service) Submit(ctx context.Context, sub api.Submission) (api.RunReference, error) {
+	return s.accept(ctx, sub, false)
+}
+
+// Compact implements api.Service (CO1).
+func (s *Service) Compact(ctx context.Context, session string, opts api.TurnOptions) (api.RunReference, error) {
+	for name, given := range map[string]bool{"instructionAddendum": opts.InstructionAddendum != "", "limits": opts.Limits != (api.Limits{}), "autoApproverContext": opts.AutoApproverContext != nil} {
+		if given {
+			return api.RunReference{}, api.Errorf(api.CodeInvalidRequest, "a compaction takes no %s; give submissionId, model, whenBusy, compaction or guardrails", name)
+		}
+	}
+	return s.accept(ctx, api.Submission{Session: session, Options: opts}, true)
+}
+
+// RevokeGrant implements api.Service (AP4).
+func (s *Service) RevokeGrant(ctx context.Context, session, tool, by string) error {
+	if err := checkText("by", by, api.MaxSubmissionIDBytes); err != nil {
+		return err
+	}
+	_, err := s.runtime.Submit(ctx, session, engine.Revoke{Tool: tool, By: by})
+	return s.translate(ctx, session, err)
+}
+
+// accept takes a message, or the wish to have older history summarised.
+func (s *Service) accept(ctx context.Context, sub api.Submission, compact bool) (api.RunReference, error) {
 	if err := s.usable(); err != nil {
 		return api.RunReference{}, err
 	}
@@ -32,12 +56,12 @@ func (s *Service) Submit(ctx context.Context, sub api.Submission) (api.RunRefere
 	if key != "" {
 		// Before every other check: what was accepted once is found again, whatever has become of limits,
 		// models or the session's queue since.
-		fingerprint = fingerprintOf(f.secret, submissionFields(sub))
+		fingerprint = fingerprintOf(f.secret, submissionFields(sub, compact))
 		if ref, err := s.repeated(ctx, sub.Session, key, fingerprint); ref != none || err != nil {
 			return ref, err
 		}
 	}
-	msg, err := s.message(f, sub)
+	msg, err := s.message(ctx, f, sub, compact)
 	if err != nil {
 		return none, err
 	}
@@ -65,15 +89,15 @@ func (s *Service) Submit(ctx context.Context, sub api.Submission) (api.RunRefere
 }
 
 // message checks a submission and puts it into the engine's form.
-func (s *Service) message(f *facts, sub api.Submission) (engine.Message, error) {
+func (s *Service) message(ctx context.Context, f *facts, sub api.Submission, compact bool) (engine.Message, error) {
 	opts, err := definition.NormalizeTurn(sub.Options, s.providers())
 	if err != nil {
 		return engine.Message{}, err
 	}
-	if err := checkMessage(sub.Text); err != nil {
+	if err := checkMessage(sub.Text); err != nil && !compact {
 		return engine.Message{}, err
 	}
-	msg := engine.Message{Text: sub.Text, SubmissionID: opts.SubmissionID, Limits: opts.Limits, Addendum: opts.InstructionAddendum,
+	msg := engine.Message{Text: sub.Text, Compact: compact, Guardrails: opts.Guardrails, SubmissionID: opts.SubmissionID, Limits: opts.Limits, Addendum: opts.InstructionAddendum,
 		WhenBusy: opts.WhenBusy, AutoApproverContext: opts.AutoApproverContext}
 	if opts.Compaction != nil {
 		msg.Compaction = opts.Compaction.AdditionalInstructions
@@ -89,7 +113,15 @@ func (s *Service) message(f *facts, sub api.Submission) (engine.Message, error) 
 		known, _ := p.Facts(chosen.Name)
 		msg.ModelMax = known.MaxOutputTokens
 	}
-	return msg, nil
+	// Last, so that what is refused for another reason costs no check.
+	in, err := s.inForce(f, opts.Guardrails)
+	if err != nil {
+		return engine.Message{}, err
+	}
+	if !compact {
+		msg.Text, msg.Checks, err = in.screen(ctx, s.about(sub.Session, f), "the message", msg.Text, api.MaxMessageBytes)
+	}
+	return msg, err
 }
 
 func checkMessage(text string) error {
@@ -108,9 +140,12 @@ func checkMessage(text string) error {
 
 // submissionFields is what a repeat must have in common with the first: what was sent, by name. What it
 // inherits and whenBusy are no part of it.
-func submissionFields(sub api.Submission) map[string]any {
+func submissionFields(sub api.Submission, compact bool) map[string]any {
 	o := sub.Options
 	fields := map[string]any{"message": sub.Text}
+	if compact {
+		fields = map[string]any{"compact": true}
+	}
 	set := func(name string, value any, present bool) {
 		if present {
 			fields[name] = value
@@ -206,57 +241,4 @@ func (s *Service) Cancel(ctx context.Context, session, run string) error {
 	}
 	_, err := s.runtime.Submit(ctx, session, engine.Cancel{Run: run})
 	return s.translate(ctx, session, err)
-}
-
-// Resolve implements api.Service (AP3).
-func (s *Service) Resolve(ctx context.Context, session, interaction string, answer api.Answer) error {
-	for _, text := range []struct {
-		name  string
-		value string
-		limit int
-	}{{"reason", answer.Reason, api.MaxGuidanceBytes}, {"output", answer.Output, api.MaxToolOutputBytes}, {"by", answer.By, api.MaxSubmissionIDBytes}} {
-		if len(text.value) > text.limit || !utf8.ValidString(text.value) || strings.ContainsRune(text.value, 0) {
-			return api.Errorf(api.CodeInvalidRequest, "the answer's %s must be UTF-8 without NUL of at most %d bytes; it has %d", text.name, text.limit, len(text.value))
-		}
-	}
-	if answer.Output != "" && answer.Decision != api.OutcomeSucceeded {
-		return api.Errorf(api.CodeInvalidRequest, "the answer has an output, which belongs to the decision %q and not to %q; leave it out", api.OutcomeSucceeded, answer.Decision)
-	}
-	_, err := s.runtime.Submit(ctx, session, engine.Answer{Interaction: interaction, Answer: answer})
-	if errors.Is(err, api.ErrInteractionNotFound) {
-		return s.resolvedLongAgo(ctx, session, interaction, answer)
-	}
-	return s.translate(ctx, session, err)
-}
-
-// resolvedLongAgo finds in the journal how an interaction was resolved that the state remembers no more.
-func (s *Service) resolvedLongAgo(ctx context.Context, session, interaction string, answer api.Answer) error {
-	unknown := api.Errorf(api.CodeInteractionNotFound, "session %s has no interaction %q; its state lists those that are open", session, interaction)
-	asked, err := s.named(ctx, session, interaction, "-i")
-	if err != nil {
-		return err
-	}
-	if e, ok := asked.Event.(engine.InteractionRequired); !ok || e.ID != interaction {
-		return unknown
-	}
-	for after := asked.Number; ; {
-		facts, err := s.read(ctx, store.RecordQuery{Session: session, After: after, Limit: 500})
-		if err != nil {
-			return err
-		}
-		if len(facts) == 0 {
-			return unknown
-		}
-		for _, f := range facts {
-			e, ok := f.Event.(engine.InteractionResolved)
-			switch {
-			case !ok || e.ID != interaction:
-			case e.Decision == answer.Decision && e.Reason == answer.Reason && e.Output == answer.Output:
-				return nil
-			default:
-				return api.Errorf(api.CodeAlreadyResolved, "interaction %s was resolved already, as %q; an answer is final", interaction, e.Decision)
-			}
-		}
-		after = facts[len(facts)-1].Number
-	}
 }

@@ -38,7 +38,7 @@ func answerKey(run string, call int, sent uint64) string {
 func (l *ledger) ask(c *cell, s runtime.Start, req model.Request) {
 	e := s.Effect
 	truth := l.w.sessions[s.State.Session]
-	sent := conversation(req.Items, s.Addendum)
+	sent := conversation(req.Items, s.Guidance.Addendum)
 	if c.owns && s.Epoch == truth.row.Epoch && truth.answered[answerKey(e.Run, e.Call, sent)] {
 		l.w.fail("%s asks for %s again, whose answer is recorded", c.p.name, e.Key())
 	}

@@ -37,7 +37,7 @@ const (
 
 // NewStage sets the stage.
 func NewStage() (*Stage, error) {
-	s := &Stage{registry: runtime.NewRegistry(nil, nil, time.Now), tools: map[string]toolKind{
+	s := &Stage{registry: runtime.NewRegistry(nil, nil, runtime.Guards{}, time.Now), tools: map[string]toolKind{
 		"app.pay":  {api.SideEffect, true},
 		"app.mail": {api.SideEffect, false},
 		"app.put":  {api.Idempotent, true},

@@ -146,7 +146,7 @@ func (s *session) check(f engine.Fact) {
 		if s.cancelled[e.Run] {
 			w.fail("session %s: event %d begins a model call of run %s, which was cancelled", s.id, f.Number, e.Run)
 		}
-		s.requests[askKey(e.Run, e.Call, e.Attempt, e.Epoch)] = conversation(asJournalled(s.transcript), s.transcript.Addendum())
+		s.requests[askKey(e.Run, e.Call, e.Attempt, e.Epoch)] = conversation(asJournalled(s.transcript), s.transcript.Guidance().Addendum)
 	case engine.ModelFinished:
 		key := askKey(e.Run, e.Call, e.Attempt, e.Epoch)
 		sent := w.ledger.asked[key]

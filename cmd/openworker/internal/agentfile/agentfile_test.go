@@ -29,6 +29,7 @@ func host() agentfile.Host {
 			{Name: "current_time", InputSchema: schema, Effect: api.ReadOnly},
 			{Name: "app.send", InputSchema: schema},
 		},
+		Guardrails: []string{"sensitive", "tone"},
 	}
 }
 
@@ -69,6 +70,7 @@ autoSkipQuestions: true
 autoApproverContext: careful
 compaction:
   additionalInstructions: keep the numbers
+guardrails: [tone, sensitive]
 `, api.AgentDefinition{
 			Name: "billing-1", Instructions: "Be brief.\nAsk before you send.\n",
 			Tools:        host().Tools,
@@ -81,6 +83,11 @@ compaction:
 			AutoSkipQuestions:   true,
 			AutoApproverContext: set("careful"),
 			Compaction:          &api.CompactionOptions{AdditionalInstructions: set("keep the numbers")},
+			Guardrails:          []string{"tone", "sensitive"},
+		}},
+		{"a reviewer", "defaultModel: OpenAI/m\napprovals: {mode: auto, reviewerModel: anthropic/claude-haiku-5}\nbuiltinTools: {askUser: true}\n", api.AgentDefinition{
+			Name: "reviewer", DefaultModel: api.ModelRef{Provider: "OpenAI", Name: "m"}, BuiltinTools: api.BuiltinTools{AskUser: set(true)},
+			Approvals: api.Approvals{Mode: api.ApproveAuto, ReviewerModel: &api.ModelRef{Provider: "Anthropic", Name: "claude-haiku-5"}},
 		}},
 		{"fields that hold nothing are left out", "defaultModel: OpenAI/m\ntools:\nlimits:\napprovals: {mode: ~}\nmemory: null\nhooks: []\n", api.AgentDefinition{
 			Name: "reviewer", DefaultModel: api.ModelRef{Provider: "OpenAI", Name: "m"},
@@ -160,17 +167,20 @@ func TestEachFaultIsToldWhereItStands(t *testing.T) {
 		{"an approval of no such tool", good + "tools: [app.send]\napprovals:\n  mode: only\n  tools: [app.send, app.sent]\n", api.CodeInvalidAgent, []string{
 			`5:21: approvals.tools[1]: approvals.tools names "app.sent"`,
 		}},
-		{"an approval mode that is none", good + "approvals: {mode: maybe}\n", api.CodeInvalidAgent, []string{`2:19: approvals.mode: is "maybe"; write always, only or never`}},
-		{"an approval mode that is none, with tools", good + "approvals: {mode: maybe, tools: [a]}\n", api.CodeInvalidAgent, []string{`2:19: approvals.mode: is "maybe"; write always, only or never`}},
+		{"an approval mode that is none", good + "approvals: {mode: maybe}\n", api.CodeInvalidAgent, []string{`2:19: approvals.mode: is "maybe"; write always, only, auto or never`}},
+		{"an approval mode that is none, with tools", good + "approvals: {mode: maybe, tools: [a]}\n", api.CodeInvalidAgent, []string{`2:19: approvals.mode: is "maybe"; write always, only, auto or never`}},
 		{"a number with a zero before it", good + "limits: {maxModelCalls: 010}\n", api.CodeInvalidRequest, []string{`2:25: limits.maxModelCalls: is 010; leave out the zero`}},
 		{"approvals as text", good + "approvals: never\n", api.CodeInvalidRequest, []string{"2:12: approvals: must be a map of fields and is text"}},
-		{"an option of another host", good + "memory:\n  enabled: true\nsandbox: {}\nguardrails: [pii]\n", api.CodeUnsupportedOption, []string{
-			"3:3: this host does not support the option memory: ", "4:10: this host does not support the option sandbox: ", "5:13: this host does not support the option guardrails: ",
+		{"an option of another host", good + "memory:\n  enabled: true\nsandbox: {}\n", api.CodeUnsupportedOption, []string{
+			"3:3: this host does not support the option memory: ", "4:10: this host does not support the option sandbox: ",
 		}},
-		{"a built-in tool that this host has not", good + "builtinTools: {askUser: true}\n", api.CodeUnsupportedOption, []string{
-			"2:25: this host does not support the option builtinTools.askUser: ",
+		{"a guardrail that the program has not", good + "guardrails: [sensitve, pii]\n", api.CodeInvalidAgent, []string{
+			`2:14: guardrails[0]: there is no guardrail "sensitve"; did you mean "sensitive"?`, `2:24: guardrails[1]: there is no guardrail "pii"; there are sensitive, tone`,
 		}},
-		{"a reviewer that this host has not", good + "approvals: {mode: auto, reviewerModel: OpenAI/m}\n", api.CodeUnsupportedOption, []string{"2:19: this host does not support the option approvals.mode auto"}},
+		{"a guardrail twice", good + "guardrails: [tone, tone]\n", api.CodeInvalidAgent, []string{`2:20: guardrails[1]: the guardrail "tone" is selected twice`}},
+		{"a hook where the program has none", good + "hooks: [audit]\n", api.CodeInvalidAgent, []string{`2:9: hooks[0]: there is no hook "audit"; this program has none`}},
+		{"a mode without its reviewer", good + "approvals: {mode: auto}\n", api.CodeInvalidAgent, []string{"2:12: approvals.reviewerModel is missing"}},
+		{"a reviewer of an unknown provider", good + "approvals: {mode: auto, reviewerModel: Nobody/m}\n", api.CodeUnknownProvider, []string{`2:40: approvals.reviewerModel.provider "Nobody" is not known: configured are Anthropic, Google, Local, OpenAI`}},
 		{"an outcome that is none", good + "unknownOutcome: shrug\n", api.CodeInvalidAgent, []string{`2:17: unknownOutcome "shrug" is not one of`}},
 		{"too much guidance", good + "autoApproverContext: " + strings.Repeat("x", api.MaxGuidanceBytes+1) + "\n", api.CodeInvalidGuidance, []string{"2:22: autoApproverContext is 32001 bytes long"}},
 		{"too many instructions", good + "instructions: " + strings.Repeat("x", api.MaxInstructionsBytes+1) + "\n", api.CodeInvalidAgent, []string{"2:15: instructions is "}},
@@ -270,6 +280,10 @@ func TestAWrittenAgentIsReadBackAsItWas(t *testing.T) {
 			def.Tools = h.Tools
 			def.Approvals = rapid.SampledFrom([]api.Approvals{{}, {Mode: api.ApproveNever}, {Mode: api.ApproveOnly, Tools: []string{"app.send"}}}).Draw(t, "approvals")
 			def.BuiltinTools.ReadHistory = rapid.SampledFrom([]*bool{nil, set(false)}).Draw(t, "readHistory")
+		}
+		if rapid.Bool().Draw(t, "with checks") {
+			def.Guardrails = []string{"tone", "sensitive"}
+			def.Approvals = api.Approvals{Mode: api.ApproveAuto, ReviewerModel: &api.ModelRef{Provider: "Local", Name: "reviewer"}}
 		}
 		if rapid.Bool().Draw(t, "with limits") {
 			def.Limits = api.Limits{MaxModelCalls: set(rapid.IntRange(1, 1<<31-1).Draw(t, "calls")), SummaryTokens: set(7)}

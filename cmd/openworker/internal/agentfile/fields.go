@@ -37,14 +37,6 @@ func (r *reader) flag(set func(*api.AgentDefinition, *bool)) func(*document.Valu
 	}
 }
 
-func (r *reader) texts(set func(*api.AgentDefinition, []string)) func(*document.Value) {
-	return func(v *document.Value) {
-		if list, ok := r.Texts(v); ok {
-			r.add(v, func(def *api.AgentDefinition) { set(def, list) })
-		}
-	}
-}
-
 func (r *reader) any(set func(*api.AgentDefinition, json.RawMessage)) func(*document.Value) {
 	return func(v *document.Value) {
 		r.add(v, func(def *api.AgentDefinition) { set(def, v.JSON()) })
@@ -88,8 +80,14 @@ func (r *reader) read() {
 				def.Compaction = &api.CompactionOptions{AdditionalInstructions: &text}
 			})})
 		},
-		"guardrails":     r.texts(func(def *api.AgentDefinition, list []string) { def.Guardrails = list }),
-		"hooks":          r.texts(func(def *api.AgentDefinition, list []string) { def.Hooks = list }),
+		"guardrails": func(v *document.Value) {
+			names := r.named(v, "guardrail", r.host.Guardrails)
+			r.add(v, func(def *api.AgentDefinition) { def.Guardrails = names })
+		},
+		"hooks": func(v *document.Value) {
+			names := r.named(v, "hook", r.host.Hooks)
+			r.add(v, func(def *api.AgentDefinition) { def.Hooks = names })
+		},
 		"memory":         r.any(func(def *api.AgentDefinition, data json.RawMessage) { def.Memory = data }),
 		"planning":       r.any(func(def *api.AgentDefinition, data json.RawMessage) { def.Planning = data }),
 		"scheduling":     r.any(func(def *api.AgentDefinition, data json.RawMessage) { def.Scheduling = data }),
@@ -113,7 +111,7 @@ func (r *reader) approvals(v *document.Value) {
 			text, ok := r.Text(v)
 			a.Mode, valid = api.ApprovalMode(text), valid && ok
 			if modes := []api.ApprovalMode{api.ApproveAlways, api.ApproveOnly, api.ApproveNever, api.ApproveAuto}; ok && !slices.Contains(modes, a.Mode) {
-				r.Fault(v, api.CodeInvalidAgent, "is %q; write %s, %s or %s", text, api.ApproveAlways, api.ApproveOnly, api.ApproveNever)
+				r.Fault(v, api.CodeInvalidAgent, "is %q; write %s, %s, %s or %s", text, api.ApproveAlways, api.ApproveOnly, api.ApproveAuto, api.ApproveNever)
 				valid = false
 			}
 		},

@@ -18,6 +18,8 @@ import (
 type Host struct {
 	Tools     []api.ToolDeclaration
 	Providers []string // in their one spelling
+	// Guardrails and Hooks are the names of those that the program has.
+	Guardrails, Hooks []string
 }
 
 // Read is [Parse] of a file. Errors: those of Parse, and invalid_request for a file that cannot be read.
@@ -90,7 +92,11 @@ func (r *reader) check(p part) {
 	providers := append([]string{"any"}, r.host.Providers...)
 	if _, err := definition.Normalize(def, providers); err != nil {
 		if api.CodeOf(err) == api.CodeUnknownProvider { // said again without the one that stands in
-			_, err = definition.CheckModel(p.value.Path, def.DefaultModel, r.host.Providers)
+			model := def.DefaultModel
+			if reviewer := def.Approvals.ReviewerModel; reviewer != nil {
+				p.value, model = p.value.At("reviewerModel"), *reviewer
+			}
+			_, err = definition.CheckModel(p.value.Path, model, r.host.Providers)
 		}
 		r.fault(p.value, err)
 	}
@@ -161,24 +167,31 @@ func (r *reader) selected(v *document.Value) {
 	for _, t := range r.host.Tools {
 		known = append(known, t.Name)
 	}
-	for _, item := range r.List(v) {
-		name, ok := r.Text(item)
-		if !ok {
-			continue
-		}
-		i := slices.Index(known, name)
-		switch {
-		case i < 0 && document.Nearest(name, known) != "":
-			r.Fault(item, api.CodeInvalidAgent, "there is no tool %q; did you mean %q?", name, document.Nearest(name, known))
-		case i < 0:
-			r.Fault(item, api.CodeInvalidAgent, "there is no tool %q; there are %s", name, strings.Join(known, ", "))
-		case slices.ContainsFunc(r.tools, func(t api.ToolDeclaration) bool { return t.Name == name }):
-			r.Fault(item, api.CodeInvalidAgent, "the tool %q is selected twice", name)
-		default:
-			r.tools = append(r.tools, r.host.Tools[i])
-		}
+	for _, name := range r.named(v, "tool", known) {
+		r.tools = append(r.tools, r.host.Tools[slices.Index(known, name)])
 	}
 	r.add(v, func(def *api.AgentDefinition) { def.Tools = r.tools })
+}
+
+// named reads a list of names of what the program has, each once.
+func (r *reader) named(v *document.Value, what string, known []string) (names []string) {
+	for _, item := range r.List(v) {
+		name, ok := r.Text(item)
+		switch near := document.Nearest(name, known); {
+		case !ok:
+		case slices.Contains(names, name):
+			r.Fault(item, api.CodeInvalidAgent, "the %s %q is selected twice", what, name)
+		case slices.Contains(known, name):
+			names = append(names, name)
+		case near != "":
+			r.Fault(item, api.CodeInvalidAgent, "there is no %s %q; did you mean %q?", what, name, near)
+		case len(known) == 0:
+			r.Fault(item, api.CodeInvalidAgent, "there is no %s %q; this program has none", what, name)
+		default:
+			r.Fault(item, api.CodeInvalidAgent, "there is no %s %q; there are %s", what, name, strings.Join(known, ", "))
+		}
+	}
+	return names
 }
 
 // Faults are what an error of [Parse] is made of, nil for another error.

@@ -50,6 +50,8 @@ func Write(def api.AgentDefinition) []byte {
 	if def.Compaction != nil && def.Compaction.AdditionalInstructions != nil {
 		w.within("compaction", func(w *writer) { w.text("additionalInstructions", *def.Compaction.AdditionalInstructions) })
 	}
+	w.list("guardrails", def.Guardrails)
+	w.list("hooks", def.Hooks)
 	return []byte(w.out.String())
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
 // wholeLines is how many lines of a result are shown when it is unfolded.
@@ -127,11 +128,11 @@ func (m *chat) folded(c *call) []string {
 		end += m.ink.dim(" " + short(c.ended.Sub(c.began)))
 	}
 	room := m.width - 2 - 8 // for the end
-	lines := []string{mark + " " + cut(m.ink.bold(Printable(c.name))+"("+oneLine(c.arguments)+")", room) + end}
+	lines := []string{mark + " " + cut(m.ink.bold(plain.Printable(c.name))+"("+oneLine(c.arguments)+")", room) + end}
 	if !c.done {
 		return lines
 	}
-	result := Brief(c.output)
+	result := plain.Brief(c.output)
 	if c.code != "" && !strings.Contains(result, string(c.code)) {
 		result = string(c.code) + ": " + result
 	}
@@ -147,7 +148,7 @@ func (m *chat) folded(c *call) []string {
 // unfold prints the calls of the last answer that had any, whole.
 func (m *chat) unfold() {
 	for _, c := range m.calls {
-		lines := append([]string{m.ink.bold(Printable(c.name))}, m.arguments(c.arguments, m.width-2)...)
+		lines := append([]string{m.ink.bold(plain.Printable(c.name))}, m.arguments(c.arguments, m.width-2)...)
 		output := wrapped(strings.TrimRight(c.output, "\n"), m.width-4)
 		if more := len(output) - wholeLines; more > 0 {
 			output = append(output[:wholeLines], fmt.Sprintf("… %d more lines; openworker export has them", more))
@@ -196,11 +197,11 @@ func fields(arguments string) (out []field, ok bool) {
 func oneLine(arguments string) string {
 	list, ok := fields(arguments)
 	if !ok {
-		return Brief(arguments)
+		return plain.Brief(arguments)
 	}
 	parts := make([]string, len(list))
 	for n, f := range list {
-		parts[n] = Brief(f.name + ": " + f.value)
+		parts[n] = plain.Brief(f.name + ": " + f.value)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -214,8 +215,8 @@ func (m *chat) arguments(arguments string, width int) []string {
 	var lines []string
 	for _, f := range list {
 		value := wrapped(f.value, width-2)
-		name := m.ink.dim(Brief(f.name) + ":")
-		if len(value) == 1 && len(Brief(f.name))+2+len(value[0]) <= width {
+		name := m.ink.dim(plain.Brief(f.name) + ":")
+		if len(value) == 1 && len(plain.Brief(f.name))+2+len(value[0]) <= width {
 			lines = append(lines, name+" "+value[0])
 		} else {
 			lines = append(append(lines, name), hang("  ", "  ", value)...)

@@ -8,6 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
 // command is a line that is for this program.
@@ -21,6 +23,8 @@ func commands() []command {
 		{"/help", "", "what there is", (*chat).help},
 		{"/model", "[PROVIDER/NAME]", "the model that answers, or another for the messages to come", (*chat).chooseModel},
 		{"/state", "", "where the session stands", (*chat).askState},
+		{"/compact", "", "summarise older history for the model; it stays readable", (*chat).compact},
+		{"/grants", "[revoke TOOL]", "the tools that need no asking here, or ask about one again", (*chat).grants},
 		{"/cancel", "", "cancel the turn", func(m *chat, _ string) tea.Cmd { return m.cancelTurn() }},
 		{"/new", "", "begin another session", (*chat).another},
 		{"/quit", "", "leave; the session stays", func(m *chat, _ string) tea.Cmd { m.leave(false); return nil }},
@@ -40,7 +44,7 @@ func (m *chat) command(line string) tea.Cmd {
 		}
 		return c.run(m, strings.TrimSpace(argument))
 	}
-	return m.say(fmt.Sprintf("%q is no command and was not sent; /help lists the commands, and a second slash in front sends it", Brief(name)), true)
+	return m.say(fmt.Sprintf("%q is no command and was not sent; /help lists the commands, and a second slash in front sends it", plain.Brief(name)), true)
 }
 
 // matching are the commands that begin with what was typed.
@@ -173,7 +177,7 @@ func (m *chat) showState(msg stateMsg) {
 	var lines []string
 	row := func(name, value string) {
 		if value != "" {
-			lines = append(lines, pad(name, 16)+Brief(value))
+			lines = append(lines, pad(name, 16)+plain.Brief(value))
 		}
 	}
 	row("session", s.Session)
@@ -184,7 +188,7 @@ func (m *chat) showState(msg stateMsg) {
 		row("waits for", waitText(reason))
 	}
 	for _, i := range s.Interactions {
-		row("asks", string(i.Kind)+" "+i.ID+", "+callName(i))
+		row("asks", string(i.Kind)+" "+i.ID+", "+decide.Subject(i))
 	}
 	for _, a := range s.UnknownActions {
 		row("unknown outcome", fmt.Sprintf("%s, call %s, attempt %d", a.Tool, a.CallID, a.Attempt))

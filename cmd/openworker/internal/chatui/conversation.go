@@ -28,6 +28,11 @@ type Conversation interface {
 	Cancel(ctx context.Context) error
 	// Answer resolves an interaction.
 	Answer(ctx context.Context, interaction string, answer api.Answer) error
+	// Revoke takes a permission for a tool back.
+	Revoke(ctx context.Context, tool string) error
+	// Compact returns once it is durable that older history is to be summarised, now or behind the turn that is
+	// under way. submission makes a second attempt the same; model is nil for the session's own.
+	Compact(ctx context.Context, submission string, model *api.ModelRef) error
 }
 
 // Message is one to send.

@@ -13,8 +13,8 @@
 // process, and one that is over when somebody comes back. Deltas belong to an attempt; when that fails its text is
 // void, which is said where it was printed.
 //
-// Nothing of a model's, a tool's or a user's text reaches the terminal that could steer it: text is [Printable], and of
+// Nothing of a model's, a tool's or a user's text reaches the terminal that could steer it: text is [plain.Printable], and of
 // what rendering makes of it only styles are kept.
 //
-// Imports: api; bubbletea, bubbles, lipgloss, glamour, and charmbracelet's x/ansi and colorprofile.
+// Imports: api, internal/decide and internal/plain of this command; bubbletea, bubbles, lipgloss, glamour, and charmbracelet's x/ansi and colorprofile.
 package chatui

@@ -27,9 +27,13 @@ type fake struct {
 	stands  *api.Result // what Result returns at once
 	refuse  error       // what Send returns
 
+	unanswered error // what Answer returns
+
 	sent    chan Message
 	answers chan answered
 	cancels chan struct{}
+	revoked chan string
+	compact chan string
 }
 
 type answered struct {
@@ -38,7 +42,7 @@ type answered struct {
 }
 
 func newFake(id string) *fake {
-	return &fake{id: id, changed: make(chan struct{}), sent: make(chan Message, 10), answers: make(chan answered, 10), cancels: make(chan struct{}, 10)}
+	return &fake{id: id, changed: make(chan struct{}), sent: make(chan Message, 10), answers: make(chan answered, 10), cancels: make(chan struct{}, 10), revoked: make(chan string, 10), compact: make(chan string, 10)}
 }
 
 // tell lets an event happen. Deltas have no number.
@@ -139,6 +143,15 @@ func (f *fake) Cancel(context.Context) error { f.cancels <- struct{}{}; return n
 
 func (f *fake) Answer(_ context.Context, interaction string, answer api.Answer) error {
 	f.answers <- answered{interaction, answer}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unanswered
+}
+
+func (f *fake) Revoke(_ context.Context, tool string) error { f.revoked <- tool; return nil }
+
+func (f *fake) Compact(_ context.Context, submission string, _ *api.ModelRef) error {
+	f.compact <- submission
 	return nil
 }
 

@@ -42,8 +42,11 @@ func newTalk(conversation Conversation, answers api.ModelRef) talk {
 	return talk{conversation: conversation, answers: answers, asked: map[string]bool{}}
 }
 
-// queued is a message that waits for the turn before it.
-type queued struct{ run, text string }
+// queued is a message, or a compaction, that waits for the turn before it.
+type queued struct {
+	run, text  string
+	compaction bool
+}
 
 // attach reads where a session stands and what was said last.
 func (m *chat) attach() tea.Cmd {
@@ -100,7 +103,7 @@ func (m *chat) stand(state api.SessionState) {
 			known = known || q.run == run
 		}
 		if !known {
-			m.queue = append(m.queue, queued{run, "(a message from before)"})
+			m.queue = append(m.queue, queued{run: run, text: "(a message from before)"})
 		}
 	}
 	for _, i := range state.Interactions {

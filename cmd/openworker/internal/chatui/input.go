@@ -8,6 +8,8 @@ import (
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+
+	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
 const (
@@ -53,7 +55,7 @@ func (in *input) text() string {
 	for n, pasted := range in.pastes {
 		text = strings.Replace(text, pasteName(n, pasted), pasted, 1)
 	}
-	return withoutControls(text)
+	return plain.WithoutControls(text)
 }
 
 func (in *input) empty() bool { return in.area.Length() == 0 }
@@ -67,12 +69,18 @@ func (in *input) set(text string) {
 
 // insert puts a text at the cursor: a long one, or one that the editor would change, under a name.
 func (in *input) insert(text string) {
-	text = withoutControls(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
+	text = plain.WithoutControls(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
 	if len(text) > shownPaste || strings.Count(text, "\n") >= shownPasteLines || strings.ContainsAny(text, "\t\uFFFD") {
 		in.pastes = append(in.pastes, text)
 		text = pasteName(len(in.pastes)-1, text)
 	}
 	in.area.InsertString(text)
+}
+
+// edit puts a text into the empty editor to be changed: whole, and with the cursor at its beginning.
+func (in *input) edit(text string) {
+	in.area.SetValue(text)
+	in.area.MoveToBegin()
 }
 
 // paste inserts what the terminal pasted; the line end behind it is no part of it.

@@ -7,6 +7,8 @@ import (
 	"charm.land/glamour/v2"
 	"charm.land/glamour/v2/ansi"
 	"charm.land/lipgloss/v2"
+
+	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
 // widest is how many columns an answer's text takes at most; longer lines are hard to read.
@@ -29,7 +31,7 @@ func newMarkdown(width int, colors bool) *markdown {
 
 // lines renders a piece, without empty lines around it.
 func (m *markdown) lines(text string) []string {
-	text = unreferenced(untab(Printable(text)))
+	text = unreferenced(untab(plain.Printable(text)))
 	rendered, err := "", error(nil)
 	if m.renderer != nil {
 		rendered, err = m.renderer.Render(text)

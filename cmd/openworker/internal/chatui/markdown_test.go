@@ -97,13 +97,3 @@ func TestOnlyStyles(t *testing.T) {
 		})
 	}
 }
-
-func TestPrintable(t *testing.T) {
-	t.Parallel()
-	if got, want := Printable("a\x1b[1mb\x00\u009bc\r\n\td\u202e\u2066e\u2069\u200f"), "a[1mbc\n\tde"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got, want := Brief("a\n\tb  "+strings.Repeat("é", 200)), "a b "+strings.Repeat("é", briefRunes-4)+"…"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}

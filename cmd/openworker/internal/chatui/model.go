@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
 const (
@@ -132,7 +133,16 @@ type (
 		state api.SessionState
 		err   error
 	}
-	modelsMsg struct {
+	compactMsg struct { // a compaction that was asked for
+		generation int
+		err        error
+	}
+	grantsMsg struct {
+		grants []api.Grant
+		err    error
+	}
+	revokedMsg struct{ err error }
+	modelsMsg  struct {
 		names []string
 		err   error
 	}
@@ -214,6 +224,12 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		}
 	case stateMsg:
 		m.showState(msg)
+	case grantsMsg:
+		m.showGrants(msg)
+	case revokedMsg:
+		if msg.err != nil {
+			return m.say(msg.err.Error(), true)
+		}
 	case modelsMsg:
 		m.showModels(msg)
 	case chosenMsg:
@@ -267,9 +283,13 @@ func (m *chat) heard(msg tea.Msg) tea.Cmd {
 		if msg.generation == m.generation {
 			m.stands(msg)
 		}
+	case compactMsg:
+		if msg.generation == m.generation && msg.err != nil {
+			m.report(msg.err)
+		}
 	case answeredMsg:
 		if msg.generation == m.generation {
-			m.answered(msg)
+			m.refusedAnswer(msg)
 		}
 	}
 	return nil
@@ -302,7 +322,7 @@ func (m *chat) leave(busy bool) {
 		if n > 0 {
 			what = "not sent: "
 		}
-		m.note(what + Brief(message.Text))
+		m.note(what + plain.Brief(message.Text))
 	}
 	m.left = Left{Session: m.conversation.ID(), Busy: busy}
 	m.leaving = true

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
 )
 
 const (
@@ -115,7 +116,7 @@ func TestAnApprovalIsACard(t *testing.T) {
 			}
 			f.tell("r1", api.EventInteractionResolved, api.InteractionResolved{ID: "i1", Decision: tt.want.Decision, By: "ada"})
 			d.Gone(t, "May it call pay?")
-			d.See(t, decided(tt.want.Decision)+": pay")
+			d.See(t, decide.Said(tt.want.Decision)+": pay")
 		})
 	}
 }

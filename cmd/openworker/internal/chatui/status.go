@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
 // thoughtRows is how much reasoning is shown unfolded.
@@ -61,10 +62,10 @@ func (m *chat) above() []string {
 		lines = append(lines, "")
 	}
 	for _, message := range m.outbox {
-		lines = append(lines, m.ink.dim(cut("> "+Brief(message.Text), m.width)))
+		lines = append(lines, m.ink.dim(cut("> "+plain.Brief(message.Text), m.width)))
 	}
 	for _, q := range m.queue {
-		lines = append(lines, m.ink.dim(cut("queued: "+Brief(q.text), m.width)))
+		lines = append(lines, m.ink.dim(cut("queued: "+plain.Brief(q.text), m.width)))
 	}
 	return lines
 }
@@ -114,7 +115,7 @@ func (m *chat) stalled() bool {
 	if len(t.waiting) > 0 {
 		return true
 	}
-	if len(m.cards) == 0 || t.told() {
+	if len(m.cards) == 0 || t.told() || len(t.reviews) > 0 {
 		return false
 	}
 	for _, c := range m.running() {
@@ -134,7 +135,7 @@ func (m *chat) status() string {
 	case t == nil:
 		return ""
 	case len(t.waiting) > 0:
-		return cut(m.ink.yellow("○ ")+"waiting: "+Brief(waitText(t.waiting[0]))+m.ink.dim(" · ctrl-c cancels"), m.width)
+		return cut(m.ink.yellow("○ ")+"waiting: "+plain.Brief(waitText(t.waiting[0]))+m.ink.dim(" · ctrl-c cancels"), m.width)
 	case m.stalled() && !t.cancelling:
 		keys := "ctrl-c cancels"
 		if m.focused() == nil {
@@ -173,7 +174,7 @@ func (m *chat) doing(t *turn) string {
 	for _, c := range calls {
 		if !c.done && !c.began.IsZero() {
 			running++
-			name = Brief(c.name)
+			name = plain.Brief(c.name)
 		}
 	}
 	left := t.retryAt.Sub(m.opt.Now())
@@ -184,6 +185,10 @@ func (m *chat) doing(t *turn) string {
 		return "calling " + name
 	case running > 1:
 		return fmt.Sprintf("calling %d tools", running)
+	case t.compacting:
+		return "summarising older history"
+	case len(t.reviews) > 0:
+		return "asking the reviewer"
 	case left > 0:
 		return fmt.Sprintf("trying again in %ds: %s", int((left+time.Second-1)/time.Second), t.retryFor)
 	case t.told():

@@ -7,45 +7,9 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
-
-// Printable takes out of a text what would steer the terminal: a model's or a tool's text is not trusted with it. Nor
-// is it with the direction of writing, which would show an argument as another than it is.
-func Printable(text string) string { return withoutTurns(withoutControls(text)) }
-
-// withoutTurns leaves out what turns the direction of writing.
-func withoutTurns(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Bidi_Control, r) {
-			return -1
-		}
-		return r
-	}, text)
-}
-
-// withoutControls leaves of the control characters the line ends and tabs.
-func withoutControls(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, text)
-}
-
-const briefRunes = 120
-
-// Brief is a text on one line, printable, cut where it is long.
-func Brief(text string) string {
-	text = flat(text)
-	if runes := []rune(text); len(runes) > briefRunes {
-		return string(runes[:briefRunes]) + "…"
-	}
-	return text
-}
-
-// flat is a text on one line, printable.
-func flat(text string) string { return strings.Join(strings.Fields(Printable(text)), " ") }
 
 // middleCut leaves out the middle of a text that takes more than width columns: an error begins with where it happened
 // and ends with why.
@@ -86,7 +50,7 @@ func unreferenced(text string) string {
 func onlyStyles(text string) string {
 	var b strings.Builder
 	var state byte
-	text = withoutTurns(text)
+	text = plain.WithoutTurns(text)
 	for len(text) > 0 {
 		sequence, width, n, next := ansi.DecodeSequence(text, state, nil)
 		state, text = next, text[n:]
@@ -123,7 +87,7 @@ func isStyle(sequence string) bool {
 
 // wrapped is a printable text as lines of at most width columns.
 func wrapped(text string, width int) []string {
-	return strings.Split(ansi.Wrap(untab(Printable(text)), max(1, width), ""), "\n")
+	return strings.Split(ansi.Wrap(untab(plain.Printable(text)), max(1, width), ""), "\n")
 }
 
 // cut is a styled line of at most width columns.

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
 // turn is the one under way.
@@ -22,14 +23,16 @@ type turn struct {
 	retryAt    time.Time
 	retryFor   api.Code
 
-	begun attempt     // the newest that was announced
-	early []api.Delta // of the one to be announced next: a model may answer while its call is on its way to the disk
-	said  speech      // the begun attempt's text
-	mused speech      // and its reasoning
-	since time.Time   // it reasons
-	split splitter
-	given int // bytes of said that the splitter has
-	shown int // of the calls: how many are printed
+	begun      attempt     // the newest that was announced
+	early      []api.Delta // of the one to be announced next: a model may answer while its call is on its way to the disk
+	said       speech      // the begun attempt's text
+	mused      speech      // and its reasoning
+	since      time.Time   // it reasons
+	split      splitter
+	given      int             // bytes of said that the splitter has
+	reviews    map[string]bool // calls that the reviewer is asked about
+	compacting bool
+	shown      int // of the calls: how many are printed
 }
 
 // attempt is what a delta belongs to; when a part of it changes the text so far is void.
@@ -50,7 +53,7 @@ func (s *speech) add(d api.Delta) {
 
 // enter makes a run the one under way.
 func (m *chat) enter(run string, began time.Time) {
-	m.turn, m.tail = &turn{run: run, began: began, shown: len(m.calls)}, nil
+	m.turn, m.tail = &turn{run: run, began: began, shown: len(m.calls), reviews: map[string]bool{}}, nil
 }
 
 // told says whether anything of the attempt's text was shown.
@@ -79,11 +82,13 @@ func (m *chat) event(e api.Event) tea.Cmd {
 		m.ended(e, data[api.TurnEnded](e))
 	case api.EventInteractionRequired:
 		d := data[api.InteractionRequired](e)
-		m.askFor(api.Interaction{ID: d.ID, Kind: d.Kind, Run: e.Run, Call: d.Call, Origin: d.Origin, Asked: e.Time})
+		m.askFor(api.Interaction{ID: d.ID, Kind: d.Kind, Run: e.Run, Call: d.Call, Question: d.Question, Review: d.Review, Origin: d.Origin, Asked: e.Time})
 	case api.EventInteractionResolved:
 		m.resolved(data[api.InteractionResolved](e))
+	case api.EventGrantRevoked:
+		m.note(revokedNote(data[api.GrantRevoked](e)))
 	case api.EventToolOutcomeLate:
-		m.note("came after the turn had ended: " + Brief(data[api.ToolCallFinished](e).Output))
+		m.note("came after the turn had ended: " + plain.Brief(data[api.ToolCallFinished](e).Output))
 	default:
 		if m.turn == nil && e.Run != "" && e.Number > 0 {
 			m.enter(e.Run, e.Time) // its beginning was before what was read
@@ -127,11 +132,19 @@ func (m *chat) happened(t *turn, e api.Event) {
 	case api.EventToolCallStarted:
 		m.callStarted(e.Time, data[api.ToolCallStarted](e))
 	case api.EventToolCallFinished:
-		m.callFinished(e.Time, data[api.ToolCallFinished](e))
+		d := data[api.ToolCallFinished](e)
+		m.guarded(d.Guardrails)
+		m.callFinished(e.Time, d)
 	case api.EventToolCallLost:
 		m.callLost(data[api.ToolCallLost](e))
 	case api.EventToolCallInspected:
-		m.note("the tool looked: " + Brief(data[api.ToolCallInspected](e).Answer))
+		m.note("the tool looked: " + plain.Brief(data[api.ToolCallInspected](e).Answer))
+	case api.EventReviewStarted:
+		t.reviews[data[api.ReviewStarted](e).CallID] = true
+	case api.EventReviewFinished:
+		m.reviewed(t, e, data[api.ReviewFinished](e))
+	case api.EventCompactionStarted, api.EventCompactionFailed, api.EventCompactionFinished:
+		m.compaction(t, e)
 	case api.EventCancelRequested:
 		t.cancelling = true
 	}
@@ -188,31 +201,40 @@ func (m *chat) void() {
 }
 
 func (m *chat) accepted(e api.Event, d api.TurnAccepted) {
-	m.input.remember(withoutControls(d.Text))
-	if d.Queued {
-		m.queue = append(m.queue, queued{e.Run, d.Text})
-		return
+	q := queued{e.Run, d.Text, d.Kind == "compaction"}
+	if q.compaction {
+		q.text = "/compact"
+	} else {
+		m.input.remember(plain.WithoutControls(d.Text))
 	}
-	m.begin(e, d.Text)
+	if d.Queued {
+		m.queue = append(m.queue, q)
+	} else {
+		m.begin(e, q)
+	}
+	m.guarded(d.Guardrails)
 }
 
 func (m *chat) started(e api.Event) {
 	for n, q := range m.queue {
 		if q.run == e.Run {
 			m.queue = append(m.queue[:n:n], m.queue[n+1:]...)
-			m.begin(e, q.text)
+			m.begin(e, q)
 			return
 		}
 	}
 }
 
-func (m *chat) begin(e api.Event, text string) {
+func (m *chat) begin(e api.Event, q queued) {
 	m.enter(e.Run, e.Time)
-	m.message(text)
+	if !q.compaction {
+		m.message(q.text)
+	}
 }
 
 func (m *chat) failed(t *turn, e api.Event, d api.ModelCallFailed) {
 	m.charge(t, e, d.Usage)
+	m.guarded(d.Guardrails)
 	if d.Code != api.CodeCancelled {
 		if t.told() {
 			m.void()
@@ -225,7 +247,7 @@ func (m *chat) failed(t *turn, e api.Event, d api.ModelCallFailed) {
 			again = "it is asked again"
 		}
 		if again != "" { // else it is the turn's failure, which is told at its end
-			m.note(middleCut(fmt.Sprintf("attempt %d failed, %s: %s: %s", d.Attempt, again, d.Code, flat(d.Message)), 2*(m.width-2)))
+			m.note(middleCut(fmt.Sprintf("attempt %d failed, %s: %s: %s", d.Attempt, again, d.Code, plain.Line(d.Message)), 2*(m.width-2)))
 		}
 	} else {
 		m.saidSoFar() // it stands: nothing takes its place
@@ -260,6 +282,7 @@ func (m *chat) finished(t *turn, e api.Event, d api.ModelCallFinished) {
 	m.charge(t, e, d.Usage)
 	m.filled = d.Usage.InputTokens + d.Usage.OutputTokens
 	m.reasoned(t, e.Time)
+	m.guarded(d.Guardrails)
 	printed := min(t.given, len(t.said.text)) - len(t.split.rest)
 	if printed > 0 && (t.begun.call != d.Call || t.begun.attempt != d.Attempt || !strings.HasPrefix(d.Text, string(t.said.text[:printed]))) {
 		m.void()
@@ -293,7 +316,7 @@ func (m *chat) ended(e api.Event, d api.TurnEnded) {
 	for n, q := range m.queue {
 		if q.run == e.Run {
 			m.queue = append(m.queue[:n:n], m.queue[n+1:]...)
-			m.note("a queued message was taken back: " + Brief(q.text))
+			m.note("a queued message was taken back: " + plain.Brief(q.text))
 			return
 		}
 	}

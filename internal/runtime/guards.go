@@ -1,0 +1,181 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/guard"
+	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/policy"
+)
+
+// Guards are what an application adds to decide on texts, requests and actions. They are the process's, and do
+// not change.
+type Guards struct {
+	Guardrails []guard.Guardrail
+	Hooks      []guard.Hook
+	Deny       guard.Deny // nil: the application has no check of its own
+}
+
+// guardrails finds guardrails by name, in the order of the names, each once; missing are those that are not here.
+func (g *Guards) guardrails(names []string) (found []guard.Guardrail, missing []string) {
+	return byName(g.Guardrails, names, func(r guard.Guardrail) string { return r.Name })
+}
+
+func (g *Guards) hooks(names []string) (found []guard.Hook, missing []string) {
+	return byName(g.Hooks, names, func(h guard.Hook) string { return h.Name })
+}
+
+func byName[T any](registered []T, names []string, name func(T) string) (found []T, missing []string) {
+	for i, n := range names {
+		if slices.Contains(names[:i], n) {
+			continue
+		}
+		at := slices.IndexFunc(registered, func(t T) bool { return name(t) == n })
+		if at < 0 {
+			missing = append(missing, n)
+			continue
+		}
+		found = append(found, registered[at])
+	}
+	return found, missing
+}
+
+// Guardrails finds the guardrails in force for an agent and a turn, the agent's first.
+func (r *Registry) Guardrails(agent, turn []string) (found []guard.Guardrail, missing []string) {
+	return r.guards.guardrails(slices.Concat(agent, turn))
+}
+
+// GuardNames lists the registered guardrails and hooks.
+func (r *Registry) GuardNames() (guardrails, hooks []string) {
+	for _, g := range r.guards.Guardrails {
+		guardrails = append(guardrails, g.Name)
+	}
+	for _, h := range r.guards.Hooks {
+		hooks = append(hooks, h.Name)
+	}
+	return guardrails, hooks
+}
+
+// watch is what is in force for one effect.
+type watch struct {
+	guardrails []guard.Guardrail
+	hooks      []guard.Hook
+	context    guard.Context
+}
+
+// watch finds what is in force for an effect. The session is not run where something of it is missing.
+func (r *Runtime) watchOver(agent *Agent, s Start) watch {
+	st := s.State
+	w := watch{context: guard.Context{
+		Session: api.SessionReference{Store: r.cfg.Store.ID(), Session: st.Session, Agent: st.Agent.Name}, Run: s.Effect.Run, CallID: s.Effect.CallID,
+		Agent: agent.Reference, Workspace: st.Workspace, Origin: "agent", Owner: st.Owner, Metadata: maps.Clone(st.Metadata), // it is the program's to change
+	}}
+	w.guardrails, _ = r.cfg.Registry.guards.guardrails(slices.Concat(st.Agent.Guardrails, st.Turn.Guardrails))
+	w.hooks, _ = r.cfg.Registry.guards.hooks(st.Agent.Hooks)
+	return w
+}
+
+// screens reports whether hooks or guardrails see a tool's output before anybody else.
+func (w watch) screens() bool {
+	return policy.Has(w.guardrails, guard.ToolResult) || slices.ContainsFunc(w.hooks, func(h guard.Hook) bool { return h.ToolResult != nil })
+}
+
+// screen lets hooks and guardrails see what a tool came to; withheld tells the model that it does not get it.
+func (w watch) screen(ctx context.Context, toolName, arguments, output string, code api.Code) (string, api.Code, []api.GuardVerdict) {
+	after, err := policy.AfterTool(ctx, w.hooks, guard.ToolOutput{Context: w.context, Tool: toolName, Arguments: []byte(arguments), Output: output, Code: code})
+	if err != nil {
+		return withheld(err, code), err.Code, nil
+	}
+	seen := policy.Screen(ctx, w.guardrails, guard.Unit{Context: w.context, Point: guard.ToolResult, Text: boundOutput(after), Tool: toolName})
+	if seen.Err != nil {
+		return withheld(seen.Err, code), seen.Err.Code, seen.Verdicts
+	}
+	return boundOutput(seen.Text), code, seen.Verdicts
+}
+
+func withheld(err *api.Error, code api.Code) string {
+	if code != "" {
+		return fmt.Sprintf("This action failed, and what it reported is withheld: %s.", err.Message)
+	}
+	return fmt.Sprintf("This action was carried out, and its output is withheld: %s. Do not repeat the action to get it.", err.Message)
+}
+
+// screenOutput runs the effect that lets hooks and guardrails see an output, which this process has in memory.
+func (r *Runtime) screenOutput(ctx context.Context, agent *Agent, s Start) engine.Command {
+	w := r.watchOver(agent, s)
+	r.failpoint("screen.before")
+	out := engine.ToolOutcome{CallID: s.Effect.CallID, Attempt: s.Effect.Attempt, Epoch: s.Effect.Epoch}
+	out.Output, out.Code, out.Checks = w.screen(ctx, agent.declared[s.Call.Name].Name, s.Call.Arguments, s.Output.Output, s.Output.Code)
+	r.failpoint("screen.after")
+	if context.Cause(ctx) != nil {
+		return nil // taken over at the next start, without the output
+	}
+	return out
+}
+
+// screened is a tool's outcome with what hooks and guardrails leave of it.
+func (r *Runtime) screened(ctx context.Context, agent *Agent, s Start, out engine.ToolOutcome) engine.ToolOutcome {
+	w := r.watchOver(agent, s)
+	if w.screens() {
+		out.Output, out.Code, out.Checks = w.screen(ctx, agent.declared[s.Call.Name].Name, s.Call.Arguments, out.Output, out.Code)
+	}
+	return out
+}
+
+// check runs the application's own check of a call: before it is decided on, or, with changed arguments, right
+// before it starts.
+func (r *Runtime) check(ctx context.Context, agent *Agent, s Start) engine.Command {
+	e, arguments := s.Effect, s.Call.Arguments
+	out := engine.Checked{CallID: e.CallID, Attempt: e.Attempt, Epoch: s.Epoch, Arguments: arguments}
+	declared := agent.declared[s.Call.Name]
+	if e.Attempt > 0 {
+		out.Digest = digest(arguments)
+		if err := agent.schemas[s.Call.Name].Validate([]byte(arguments)); err != nil {
+			out.Code, out.Message = api.CodeArgumentsInvalid, "Not run: a person changed the arguments, and "+api.AsError(err).Message
+			return out
+		}
+	}
+	deny := r.cfg.Registry.guards.Deny
+	if deny == nil {
+		return out
+	}
+	r.failpoint("check.before")
+	reason, denied, err := policy.Ask(ctx, deny, guard.ToolAction{Context: r.watchOver(agent, s).context, Tool: declared.Name, Effect: effectOf(declared),
+		Arguments: []byte(arguments), Changed: e.Attempt > 0}, api.DefaultCheckTimeout)
+	r.failpoint("check.after")
+	switch {
+	case context.Cause(ctx) != nil:
+		return nil // it is asked again, if it is still wanted
+	case err != nil:
+		out.Code, out.Message = err.Code, "Not run: "+err.Message
+	case denied:
+		out.Code, out.Message = api.CodeDenied, deniedText(reason)
+	}
+	return out
+}
+
+func deniedText(reason string) string {
+	text := "The application does not allow this action. Do not retry it and do not try to reach the same effect in another way."
+	if reason == "" {
+		return text
+	}
+	return fmt.Sprintf("%s Its reason: %q", text, firstBytes(reason, maxReasonText))
+}
+
+// maxReasonText bounds what a model is told of an application's reason, in bytes.
+const maxReasonText = 2_000
+
+func effectOf(d api.ToolDeclaration) api.Effect {
+	if d.Effect == "" {
+		return api.SideEffect
+	}
+	return d.Effect
+}
+
+// lateScreen bounds the look at an output that nobody waits for.
+const lateScreen = time.Minute
