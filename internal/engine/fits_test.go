@@ -32,8 +32,8 @@ func TestASessionNeedsWhatItsAgentAndItsTurnName(t *testing.T) {
 	}
 }
 
-// sized is a session with a request behind it whose size and tokens are known, and with limits of its own.
-func sized(t *rapid.T) *engine.State {
+// measured is a session with a request behind it whose size and tokens are known, and with limits of its own.
+func measured(t *rapid.T) *engine.State {
 	l := limits(0, 0, rapid.IntRange(1, 40_000).Draw(t, "per call"), 0)
 	if rapid.Bool().Draw(t, "a budget") {
 		l.MaxOutputTokens = api.Set(rapid.IntRange(600, 100_000).Draw(t, "output"))
@@ -64,7 +64,7 @@ func TestAnAnswerAsksForNoMoreThanItsLimitOrItsWindowAllow(t *testing.T) {
 	t.Parallel()
 	least := 16 // what is asked for where the estimate says that nothing is left: the provider has the last word
 	rapid.Check(t, func(t *rapid.T) {
-		s := sized(t)
+		s := measured(t)
 		fixed, window := rapid.IntRange(0, 100_000).Draw(t, "fixed"), rapid.IntRange(0, 200_000).Draw(t, "window")
 		effects := engine.Pending(s)
 		if len(effects) != 1 || effects[0].Kind != engine.ModelEffect {
@@ -101,7 +101,7 @@ func TestAnAnswerAsksForNoMoreThanItsLimitOrItsWindowAllow(t *testing.T) {
 func TestWhatFitsALargerWindowOrASmallerRequestFitsToo(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := sized(t)
+		s := measured(t)
 		fixed, window := rapid.IntRange(0, 100_000).Draw(t, "fixed"), rapid.IntRange(1, 200_000).Draw(t, "window")
 		if !engine.Fits(s, fixed, 0) {
 			t.Error("it does not fit a window that nobody knows")
@@ -124,7 +124,7 @@ func TestAConversationOfTheRoomsSizeFits(t *testing.T) {
 	t.Parallel()
 	fitted := 0
 	rapid.Check(t, func(t *rapid.T) {
-		s := sized(t)
+		s := measured(t)
 		fixed, window := rapid.IntRange(0, 50_000).Draw(t, "fixed"), rapid.IntRange(64, 200_000).Draw(t, "window")
 		r := engine.Room(s, fixed, 900, window)
 		if r.Run != s.Turn.Run || r.All || r.Target != 0 {
