@@ -83,9 +83,10 @@ type (
 	InteractionKind = api.InteractionKind
 	// InteractionCall is the tool call that an interaction is about.
 	InteractionCall = api.InteractionCall
-	// Question is what the model asks, with InteractionQuestion; Choice is one of the answers that it proposes.
+	// Question is what the model asks, with InteractionQuestion.
 	Question = api.Question
-	Choice   = api.Choice
+	// Choice is one of the answers that a question proposes.
+	Choice = api.Choice
 	// Review is a reviewer's verdict on an action.
 	Review = api.Review
 	// ReviewVerdict is one of the Review constants.
@@ -164,7 +165,7 @@ const (
 
 // What a reviewer model says about an action (AP5).
 const (
-	ReviewAllow  = api.ReviewAllow  // it runs
+	ReviewAllow  = api.ReviewAllow  // the action runs
 	ReviewDeny   = api.ReviewDeny   // it does not, and the model is told so
 	ReviewUnsure = api.ReviewUnsure // a person is asked; Review.Code says whether the reviewer could not be asked
 )

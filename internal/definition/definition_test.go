@@ -54,7 +54,7 @@ func TestNormalizeRefusesAndNamesTheField(t *testing.T) {
 		}, api.CodeInvalidTool, `"app.lookup" and "app__lookup" are both`},
 		{"a tool twice", func(d *api.AgentDefinition) { d.Tools = []api.ToolDeclaration{declared("a"), declared("a")} }, api.CodeInvalidTool, "selected twice"},
 		{"a tool with the name of a built-in", func(d *api.AgentDefinition) { d.Tools = []api.ToolDeclaration{declared("read_history")} }, api.CodeInvalidTool, "built-in"},
-		{"a tool with the name of a built-in of later", func(d *api.AgentDefinition) { d.Tools = []api.ToolDeclaration{declared("ask_user")} }, api.CodeInvalidTool, "built-in"},
+		{"a tool with the name of the other built-in", func(d *api.AgentDefinition) { d.Tools = []api.ToolDeclaration{declared("ask_user")} }, api.CodeInvalidTool, "built-in"},
 		{"a tool without a schema", func(d *api.AgentDefinition) { d.Tools = []api.ToolDeclaration{{Name: "a"}} }, api.CodeInvalidTool, "there is nothing"},
 		{"a tool whose schema reads a file", func(d *api.AgentDefinition) {
 			d.Tools = []api.ToolDeclaration{{Name: "a", InputSchema: json.RawMessage(`{"type":"object","$ref":"file:///etc/hostname"}`)}}
@@ -95,13 +95,18 @@ func TestNormalizeRefusesAndNamesTheField(t *testing.T) {
 		{"AP1 tools with a mode that takes none", func(d *api.AgentDefinition) { d.Approvals.Tools = []string{"a"} }, api.CodeInvalidAgent, "approvals.tools"},
 		{"AP1 a reviewer with a mode that takes none", func(d *api.AgentDefinition) { d.Approvals.ReviewerModel = &api.ModelRef{} }, api.CodeInvalidAgent, "approvals.reviewerModel"},
 		{"AP1 auto without a reviewer", func(d *api.AgentDefinition) { d.Approvals.Mode = api.ApproveAuto }, api.CodeInvalidAgent, "reviewerModel is missing"},
-		{"FA9 auto", func(d *api.AgentDefinition) {
-			d.Approvals = api.Approvals{Mode: api.ApproveAuto, ReviewerModel: &api.ModelRef{Provider: "OpenAI", Name: "m"}}
-		}, api.CodeUnsupportedOption, "approvals.mode auto"},
+		{"AP1 auto with a reviewer of no name", func(d *api.AgentDefinition) {
+			d.Approvals = api.Approvals{Mode: api.ApproveAuto, ReviewerModel: &api.ModelRef{Provider: "OpenAI"}}
+		}, api.CodeInvalidRequest, "approvals.reviewerModel needs"},
+		{"AP1 auto with a reviewer of a provider that nobody knows", func(d *api.AgentDefinition) {
+			d.Approvals = api.Approvals{Mode: api.ApproveAuto, ReviewerModel: &api.ModelRef{Provider: "x", Name: "m"}}
+		}, api.CodeUnknownProvider, `"x"`},
 		{"RE3 an unknown rule for unknown outcomes", func(d *api.AgentDefinition) { d.UnknownOutcome = "retry" }, api.CodeInvalidAgent, `"retry"`},
-		{"BT1 ask_user", func(d *api.AgentDefinition) { d.BuiltinTools.AskUser = api.Set(true) }, api.CodeUnsupportedOption, "builtinTools.askUser"},
-		{"FA9 guardrails", func(d *api.AgentDefinition) { d.Guardrails = []string{"g"} }, api.CodeUnsupportedOption, "guardrails"},
-		{"FA9 hooks", func(d *api.AgentDefinition) { d.Hooks = []string{"h"} }, api.CodeUnsupportedOption, "hooks"},
+		{"GR1 a guardrail with a name that none can have", func(d *api.AgentDefinition) { d.Guardrails = []string{"a guard"} }, api.CodeInvalidAgent, "guardrails"},
+		{"GR1 a guardrail twice", func(d *api.AgentDefinition) { d.Guardrails = []string{"g", "g"} }, api.CodeInvalidAgent, "guardrails"},
+		{"GR1 33 guardrails", func(d *api.AgentDefinition) { d.Guardrails = numbered(33) }, api.CodeInvalidAgent, "at most 32"},
+		{"GR4 a hook without a name", func(d *api.AgentDefinition) { d.Hooks = []string{""} }, api.CodeInvalidAgent, "hooks"},
+		{"GR4 33 hooks", func(d *api.AgentDefinition) { d.Hooks = numbered(33) }, api.CodeInvalidAgent, "at most 32"},
 		{"FA9 memory", func(d *api.AgentDefinition) { d.Memory = json.RawMessage(`true`) }, api.CodeUnsupportedOption, "memory"},
 		{"FA9 planning", func(d *api.AgentDefinition) { d.Planning = json.RawMessage(`{}`) }, api.CodeUnsupportedOption, "planning"},
 		{"FA9 scheduling", func(d *api.AgentDefinition) { d.Scheduling = json.RawMessage(`true`) }, api.CodeUnsupportedOption, "scheduling"},
@@ -153,33 +158,39 @@ func TestNormalizeLeavesOutWhatTheDefaultSays(t *testing.T) {
 // BT1: on with any tool, off for a tool-free agent, and each overridden on its own.
 func TestBuiltins(t *testing.T) {
 	t.Parallel()
+	tooled := func(d *api.AgentDefinition) { d.Tools = []api.ToolDeclaration{declared("a")} }
+	both := []string{definition.AskUser, definition.ReadHistory}
 	tests := []struct {
 		name     string
-		change   func(*api.AgentDefinition)
-		on       bool
-		explicit bool // the option stays in the normal form
+		tools    func(*api.AgentDefinition)
+		builtins api.BuiltinTools
+		on       []string
+		normal   api.BuiltinTools // what stays of the option
 	}{
-		{"a tool-free agent has none", func(*api.AgentDefinition) {}, false, false},
-		{"an agent with a tool has them", func(d *api.AgentDefinition) { d.Tools = []api.ToolDeclaration{declared("a")} }, true, false},
-		{"true turns one on without tools", func(d *api.AgentDefinition) { d.BuiltinTools.ReadHistory = api.Set(true) }, true, true},
-		{"false without tools is the default", func(d *api.AgentDefinition) { d.BuiltinTools.ReadHistory = api.Set(false) }, false, false},
-		{"false turns one off with tools", func(d *api.AgentDefinition) {
-			d.Tools = []api.ToolDeclaration{declared("a")}
-			d.BuiltinTools.ReadHistory = api.Set(false)
-		}, false, true},
+		{"a tool-free agent has none", func(*api.AgentDefinition) {}, api.BuiltinTools{}, nil, api.BuiltinTools{}},
+		{"an agent with a tool has them", tooled, api.BuiltinTools{}, both, api.BuiltinTools{}},
+		{"true turns one on without tools", func(*api.AgentDefinition) {}, api.BuiltinTools{AskUser: api.Set(true)}, []string{definition.AskUser}, api.BuiltinTools{AskUser: api.Set(true)}},
+		{"false without tools is the default", func(*api.AgentDefinition) {}, api.BuiltinTools{AskUser: api.Set(false), ReadHistory: api.Set(false)}, nil, api.BuiltinTools{}},
+		{"false turns one off with tools", tooled, api.BuiltinTools{ReadHistory: api.Set(false)}, []string{definition.AskUser}, api.BuiltinTools{ReadHistory: api.Set(false)}},
+		{"true with tools is the default", tooled, api.BuiltinTools{AskUser: api.Set(true), ReadHistory: api.Set(true)}, both, api.BuiltinTools{}},
+		{"each is switched on its own", tooled, api.BuiltinTools{AskUser: api.Set(false), ReadHistory: api.Set(true)}, []string{definition.ReadHistory}, api.BuiltinTools{AskUser: api.Set(false)}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			def, err := definition.Normalize(with(tt.change), providers)
+			def, err := definition.Normalize(with(func(d *api.AgentDefinition) { tt.tools(d); d.BuiltinTools = tt.builtins }), providers)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := len(definition.Builtins(def)) == 1; got != tt.on {
-				t.Errorf("read_history on: %t", got)
+			var on []string
+			for _, d := range definition.Builtins(def) {
+				on = append(on, d.Name)
 			}
-			if got := def.BuiltinTools.ReadHistory != nil; got != tt.explicit {
-				t.Errorf("explicit in the normal form: %t", got)
+			if diff := cmp.Diff(tt.on, on); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tt.normal, def.BuiltinTools); diff != "" {
+				t.Errorf("in the normal form: %s", diff)
 			}
 		})
 	}
@@ -188,16 +199,17 @@ func TestBuiltins(t *testing.T) {
 func TestABuiltInIsAcceptableAsATool(t *testing.T) {
 	t.Parallel()
 	def, err := definition.Normalize(with(func(d *api.AgentDefinition) {
-		d.BuiltinTools.ReadHistory = api.Set(true)
+		d.BuiltinTools = api.BuiltinTools{AskUser: api.Set(true), ReadHistory: api.Set(true)}
 		d.Approvals = api.Approvals{Mode: api.ApproveOnly, Tools: []string{"read_history"}}
 	}), providers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	builtin := definition.Builtins(def)[0]
-	builtin.Name = "other" // its own name is taken
-	if _, err := definition.Normalize(with(func(d *api.AgentDefinition) { d.Tools = []api.ToolDeclaration{builtin} }), providers); err != nil {
-		t.Error(err)
+	for _, builtin := range definition.Builtins(def) {
+		builtin.Name = "other" // its own name is taken
+		if _, err := definition.Normalize(with(func(d *api.AgentDefinition) { d.Tools = []api.ToolDeclaration{builtin} }), providers); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -242,6 +254,14 @@ func TestDiffNamesTheFields(t *testing.T) {
 			}
 		})
 	}
+}
+
+// numbered are as many names.
+func numbered(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("n%d", i))
+	}
+	return names
 }
 
 var update = flag.Bool("update", false, "add digests of new definitions to testdata/digests.json")

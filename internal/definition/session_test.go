@@ -75,7 +75,15 @@ func TestNormalizeTurn(t *testing.T) {
 		{"LI4 a zero limit", api.TurnOptions{Limits: api.Limits{MaxModelCalls: api.Set(0)}}, api.TurnOptions{}, api.CodeInvalidLimits},
 		{"LI1 a default over an agent's smaller limit stays", api.TurnOptions{Limits: api.Limits{MaxModelCalls: api.Set(32)}}, api.TurnOptions{Limits: api.Limits{MaxModelCalls: api.Set(32)}}, ""},
 		{"LI1 a small budget may meet an agent's smaller reserve", api.TurnOptions{Limits: api.Limits{MaxOutputTokens: api.Set(100)}}, api.TurnOptions{Limits: api.Limits{MaxOutputTokens: api.Set(100)}}, ""},
-		{"guardrails", api.TurnOptions{Guardrails: []string{"g"}}, api.TurnOptions{}, api.CodeUnsupportedOption},
+		{"GR1 guardrails, in the order in which they look", api.TurnOptions{Guardrails: []string{"h", "g"}}, api.TurnOptions{Guardrails: []string{"h", "g"}}, ""},
+		{"GR1 no guardrails are none", api.TurnOptions{Guardrails: []string{}}, api.TurnOptions{}, ""},
+		{"GR1 a guardrail with a name that none can have", api.TurnOptions{Guardrails: []string{"a\nb"}}, api.TurnOptions{}, api.CodeInvalidRequest},
+		{"GR1 a guardrail twice", api.TurnOptions{Guardrails: []string{"g", "g"}}, api.TurnOptions{}, api.CodeInvalidRequest},
+		{"GR1 33 guardrails", api.TurnOptions{Guardrails: numbered(33)}, api.TurnOptions{}, api.CodeInvalidRequest},
+		{"GU2 an empty text clears and stays", api.TurnOptions{AutoApproverContext: api.Set(""), Compaction: &api.CompactionOptions{AdditionalInstructions: api.Set("")}},
+			api.TurnOptions{AutoApproverContext: api.Set(""), Compaction: &api.CompactionOptions{AdditionalInstructions: api.Set("")}}, ""},
+		{"GU3 reviewer context over its bound", api.TurnOptions{AutoApproverContext: api.Set(strings.Repeat("a", 32_001))}, api.TurnOptions{}, api.CodeInvalidGuidance},
+		{"GU3 compaction guidance with a NUL", api.TurnOptions{Compaction: &api.CompactionOptions{AdditionalInstructions: api.Set("\x00")}}, api.TurnOptions{}, api.CodeInvalidGuidance},
 		{"an unknown provider", api.TurnOptions{Model: &api.ModelRef{Provider: "x", Name: "m"}}, api.TurnOptions{}, api.CodeUnknownProvider},
 	}
 	for _, tt := range tests {
