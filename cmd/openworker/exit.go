@@ -34,7 +34,8 @@ func exitCodesTopic() *cobra.Command {
   1    failed: the turn's status is failed, or an error was printed
   2    the command line was wrong
   3    the turn reached its limit; its result is what there was by then
-  4    the turn waits, for an answer or a credential; it goes on in "openworker chat --session SESSION"
+  4    the turn waits, for an answer or a credential; "openworker approvals" answers, and
+       "openworker chat --session SESSION" goes on with it
   5    the turn was cancelled
   129  chat was ended by SIGHUP, as when its terminal is closed; the session's state is kept
   130  left by a second Ctrl-C while a turn was under way; the turn's state is kept

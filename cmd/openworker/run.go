@@ -30,7 +30,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 	flags.StringVar(&s.system, "system", "", "instructions of a new session's agent")
 	flags.StringVar(&s.approve, "approve", "never", "ask before a tool call: always|never")
 	flags.BoolVar(&s.noTools, "no-tools", false, "a new session's agent has no tools")
-	flags.StringArrayVar(&s.guards, "guardrail", nil, "a guardrail for these messages besides the agent's: sensitive; may be repeated")
+	flags.StringArrayVar(&s.guards, "guardrail", nil, "besides the agent's, the guardrail `NAME` for these messages: sensitive; may be repeated")
 	flags.IntVar(&s.tokens, "max-output-tokens", 0, "most that one model call may write (default 8192, or less if the model's own maximum is)")
 }
 
@@ -73,8 +73,8 @@ func (m *Main) runCommand() *cobra.Command {
 the answer. TEXT "-" is all of standard input. Ctrl-C cancels the turn; soon
 again it leaves, and the turn goes on when its session is opened.
 
-What the turn asks is asked at a terminal. Where there is none the exit code is 4,
-and openworker approvals answers, also from another terminal while it runs.`,
+What the turn asks is asked at a terminal; where there is none, the exit code is
+4. openworker approvals answers in any case, also while this runs.`,
 		Example: `  openworker run "Say hello"
   openworker run --session SESSION "And now in French"
   openworker run --agent reviewer.yaml --model anthropic "Look at this"

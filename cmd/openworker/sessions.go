@@ -29,6 +29,8 @@ Wherever a command names a session, the beginning of its ID is enough: at least
 		Example: `  openworker sessions
   openworker sessions --json
   openworker sessions show SESSION
+  openworker sessions grants SESSION
+  openworker sessions compact SESSION
   openworker sessions delete --idle-for 720h`,
 		Args: cobra.NoArgs,
 		RunE: m.begin(func(ctx context.Context, _ []string) (err error) {
