@@ -34,5 +34,5 @@
 // by "go doc github.com/openworkerai/openworker/api Result" and the like. Marks such as RU3 are the numbers
 // of docs/requirements.md.
 //
-// Imports: api, internal/service, store, store/sqlite, model, tool.
+// Imports: api, guard, internal/service, store, store/sqlite, model, tool.
 package openworker

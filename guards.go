@@ -7,6 +7,8 @@ import "github.com/openworkerai/openworker/guard"
 type (
 	// Guardrail looks at texts: a user's, a request's, a tool's result, an answer. Package guard/sensitive has one.
 	Guardrail = guard.Guardrail
+	// GuardPoint is where it looks: UserInput, ModelInput, ToolResult or ModelOutput.
+	GuardPoint = guard.Point
 	// Unit is a text that a guardrail looks at.
 	Unit = guard.Unit
 	// Verdict is what it says: [Allow], [Redact] or [Block].

@@ -23,8 +23,9 @@ var law = map[string]rule{
 
 	"internal/definition": {own: []string{"api", "tool"}, modules: []string{"github.com/gowebpki/jcs"}},
 	"internal/engine":     {own: []string{"api"}},
-	"internal/runtime":    {own: []string{"api", "internal/engine", "internal/definition", "store", "model", "tool"}, modules: []string{"github.com/google/uuid", "golang.org/x/sys"}},
-	"internal/service":    {own: []string{"api", "internal/definition", "internal/engine", "internal/runtime", "store", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
+	"internal/policy":     {own: []string{"api", "guard", "model"}},
+	"internal/runtime":    {own: []string{"api", "guard", "internal/engine", "internal/policy", "internal/definition", "store", "model", "tool"}, modules: []string{"github.com/google/uuid", "golang.org/x/sys"}},
+	"internal/service":    {own: []string{"api", "guard", "internal/definition", "internal/engine", "internal/policy", "internal/runtime", "store", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
 	"internal/sim":        {own: []string{anything}},
 	"internal/archtest":   {own: []string{"api"}},
 
@@ -47,12 +48,15 @@ var law = map[string]rule{
 	"tool/tooltest": {own: []string{"api", "tool"}},
 	"tool":          {own: []string{"api"}, modules: []string{"github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"}},
 
-	"transport/servicetest": {own: []string{"api"}},
+	"guard":           {own: []string{"api", "model"}},
+	"guard/sensitive": {own: []string{"api", "guard"}, modules: []string{"github.com/zricethezav/gitleaks/v8", "github.com/spf13/viper", "github.com/nyaruka/phonenumbers", "mvdan.cc/xurls/v2"}},
+
+	"transport/servicetest": {own: []string{"api", "guard", "model"}},
 
 	// The root package opens the default store, so it knows SQLite; it knows no provider but by interface.
-	"": {own: []string{"api", "internal/definition", "internal/runtime", "internal/service", "store", "store/sqlite", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
+	"": {own: []string{"api", "guard", "internal/definition", "internal/runtime", "internal/service", "store", "store/sqlite", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
 	// What a program of somebody else's may look like: the root package, a provider, the standard library.
-	"examples/": {own: []string{"", "api", "model/scripted", "model/openaichat"}},
+	"examples/": {own: []string{"", "api", "guard", "guard/sensitive", "model", "model/scripted", "model/openaichat"}},
 
 	"cmd/": {own: []string{anything}, modules: []string{
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/sys", "github.com/goccy/go-yaml",

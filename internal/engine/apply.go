@@ -394,7 +394,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 			return illegal("call %s is %s, or a person is asked about it already", c.ID, c.Status)
 		}
 		c.Status = to
-		s.Interactions = append(s.Interactions, Interaction{ID: e.ID, Number: f.Number, Kind: e.Interaction, CallID: e.CallID})
+		s.Interactions = append(s.Interactions, Interaction{ID: e.ID, Number: f.Number, Kind: e.Interaction, CallID: e.CallID, Multiple: e.Question != nil && e.Question.Multiple})
 
 	case InteractionResolved:
 		in := s.interaction(e.ID)

@@ -29,7 +29,7 @@ func (d *decision) ask(callID string, kind api.InteractionKind, arguments string
 		CallID: callID, Name: c.Name, Arguments: arguments, Attempt: c.Attempt}
 	if kind == api.InteractionApproval {
 		if known := d.s.Agent.byName(c.Name); known != nil && known.Question {
-			q := parseQuestion(arguments)
+			q := ParseQuestion(arguments)
 			in.Interaction, in.Question = api.InteractionQuestion, &q
 		}
 		in.Review = c.Review.Verdict
@@ -143,6 +143,9 @@ func (d *decision) answer(c Answer) error {
 	}
 	if len(a.Answers) > 0 != (a.Decision == api.Answered) {
 		return api.Errorf(api.CodeInvalidRequest, "answers belong to the decision %q, which needs at least one; the decision is %q and there are %d", api.Answered, a.Decision, len(a.Answers))
+	}
+	if len(a.Answers) > 1 && !in.Multiple {
+		return api.Errorf(api.CodeInvalidRequest, "interaction %s takes one answer; %d are given", in.ID, len(a.Answers))
 	}
 	if len(a.Arguments) > 0 && a.Decision != api.AllowOnce {
 		return api.Errorf(api.CodeInvalidRequest, "changed arguments belong to the decision %q, which holds for this call only; the decision is %q", api.AllowOnce, a.Decision)

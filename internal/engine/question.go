@@ -8,9 +8,9 @@ import (
 
 const textSkipped = "Nobody answered: the question was skipped. Go on with your own judgement, and say what you assumed."
 
-// parseQuestion reads the arguments of ask_user, which match its schema (AP9). What is missing stays empty: the
+// ParseQuestion reads the arguments of ask_user, which match its schema (AP9). What is missing stays empty: the
 // arguments stand in the model's answer as well.
-func parseQuestion(arguments string) api.Question {
+func ParseQuestion(arguments string) api.Question {
 	var q struct {
 		Question string `json:"question"`
 		Choices  []struct {

@@ -170,6 +170,8 @@ type Interaction struct {
 	Number uint64              `json:"number"`
 	Kind   api.InteractionKind `json:"kind"`
 	CallID string              `json:"call_id"`
+	// Multiple: the question takes several answers.
+	Multiple bool `json:"multiple,omitempty"`
 }
 
 // Resolved remembers an answer, to tell a repeat from a conflict.

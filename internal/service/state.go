@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -61,6 +62,7 @@ func (s *Service) State(ctx context.Context, session string) (api.SessionState, 
 		}
 		if len(facts) == 1 {
 			if public, ok := engine.PublicInteraction(facts[0]); ok {
+				s.complete(ctx, session, &public)
 				out.Interactions = append(out.Interactions, public)
 			}
 		}
@@ -74,6 +76,29 @@ func (s *Service) State(ctx context.Context, session string) (api.SessionState, 
 		out.Holder, out.LeaseUntil = row.Holder, row.LeaseUntil
 	}
 	return out, nil
+}
+
+// complete adds the arguments of the call that an interaction is about, where its event lacks them: an outcome was
+// stored alone, and what followed from it was derived without the answer at hand. They stand in the answer.
+func (s *Service) complete(ctx context.Context, session string, in *api.Interaction) {
+	if in.Call == nil || in.Call.Arguments != "" {
+		return
+	}
+	place, _, _ := strings.Cut(strings.TrimPrefix(in.Call.CallID, session+"-c"), "-")
+	answer, err := s.named(ctx, session, session+"-c"+place, "-c")
+	if err != nil {
+		return // a reader copes without
+	}
+	e, _ := answer.Event.(engine.ModelFinished)
+	for _, it := range e.Items {
+		if it.CallID == in.Call.CallID {
+			in.Call.Arguments = it.Arguments
+			if in.Question != nil && in.Question.Text == "" {
+				q := engine.ParseQuestion(it.Arguments)
+				in.Question = &q
+			}
+		}
+	}
 }
 
 // activity tells what a session does, and what a waiting one waits for.
@@ -125,6 +150,7 @@ func (s *Service) Interactions(ctx context.Context, q api.InteractionQuery) (api
 		if err := json.Unmarshal(row.Data, &in.Interaction); err != nil {
 			return api.InteractionPage{}, api.Errorf(api.CodeStoreCorrupt, "interaction %s cannot be read: %w", row.ID, err)
 		}
+		s.complete(ctx, row.Session, &in.Interaction)
 		page.Interactions = append(page.Interactions, in)
 	}
 	return page, nil
