@@ -33,7 +33,7 @@ const (
 )
 
 func newSecretRules() (*secretRules, error) {
-	// A reader of our own leaves viper's global one alone.
+	// A reader of our own leaves viper's global one alone; Translate asks that for the name of its file, no more.
 	v := viper.New()
 	v.SetConfigType("toml")
 	if err := v.ReadConfig(strings.NewReader(config.DefaultConfig)); err != nil {

@@ -55,8 +55,9 @@ type Config struct {
 // New returns the guardrail. It takes some 50 ms and holds some 12 MB, mostly rules for secrets. A wrong
 // configuration is api.CodeInvalidRequest.
 //
-// The guardrail may be used concurrently and gives the same verdict for the same text. Its time grows with the length
-// of the text; the package's benchmarks tell how. It returns the error of its context soon after that ends.
+// The guardrail may be used concurrently and gives the same verdict for the same text. The largest text (128,000
+// bytes) takes some 30 to 70 ms of a processor, up to 350 ms where it is nothing but keys or figures. It returns the
+// error of its context soon after that ends. The error is never about the text.
 func New(cfg Config) (guard.Guardrail, error) {
 	if cfg.Name == "" {
 		cfg.Name = "sensitive"
@@ -176,7 +177,7 @@ func (s scanner) block(ctx context.Context, unit guard.Unit) (guard.Verdict, err
 }
 
 // redact replaces matches until there are none: what stands beside a marker may only then be seen as a match. It
-// ends, because each round takes away something that is not of a marker.
+// ends, because each round leaves less that is not of a marker, or fewer markers.
 func (s scanner) redact(ctx context.Context, unit guard.Unit) (guard.Verdict, error) {
 	text := unit.Text
 	var all []match
