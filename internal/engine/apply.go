@@ -440,6 +440,7 @@ func (s *State) begin(q Queued) {
 		Compact: q.Compact, Guardrails: q.Guardrails, Addendum: q.Addendum}
 	s.Context.add(q.Bytes + s.Notices)
 	s.Notices = 0
+	s.Context.Over = 0 // another message, perhaps another model: what was too much then is tried again
 }
 
 // ruled puts a ruling into effect: the call may run, the reviewer is asked, or a person is. A grant that was revoked
