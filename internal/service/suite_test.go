@@ -37,7 +37,7 @@ func TestTheServiceOnSQLite(t *testing.T) {
 	servicetest.Run(t, servicetest.Host{
 		New: func(t *testing.T) servicetest.Store {
 			dir := t.TempDir()
-			return &processes{open: func(t *testing.T) *mortal {
+			return &processes{files: dir, open: func(t *testing.T) *mortal {
 				st, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
 				if err != nil {
 					t.Fatal(err)
@@ -51,8 +51,12 @@ func TestTheServiceOnSQLite(t *testing.T) {
 
 // processes opens services on one store.
 type processes struct {
-	open func(t *testing.T) *mortal
+	open  func(t *testing.T) *mortal
+	files string
 }
+
+// Files implements servicetest.Store.
+func (p *processes) Files() string { return p.files }
 
 // Open implements servicetest.Store.
 func (p *processes) Open(t *testing.T, w servicetest.World) servicetest.Process {
@@ -62,7 +66,7 @@ func (p *processes) Open(t *testing.T, w servicetest.World) servicetest.Process 
 	cfg := service.Config{
 		Store: m, ScratchDir: t.TempDir(), Lease: servicetest.Lease, Poll: servicetest.Poll, CancelGrace: servicetest.Grace, ToolParallel: servicetest.Parallel,
 		Clock:     clock{started},
-		Providers: []model.Provider{provider(w)},
+		Providers: []model.Provider{provider(w)}, Guardrails: guardrails(w), Hooks: hooks(w), Deny: deny(w),
 		CheckRequest: func(r model.Request) {
 			if err := model.Check(r); err != nil {
 				t.Errorf("a request breaks the rules: %v", err)
@@ -188,8 +192,8 @@ func (c credential) Credential(context.Context, string) (string, bool, error) {
 func provider(w servicetest.World) model.Provider {
 	facts := map[string]model.Facts{}
 	for _, name := range []string{"m", "m2", "m3"} {
-		if w.ModelMax > 0 {
-			facts[name] = model.Facts{MaxOutputTokens: w.ModelMax}
+		if w.ModelMax > 0 || w.Window > 0 {
+			facts[name] = model.Facts{MaxOutputTokens: w.ModelMax, Window: w.Window}
 		}
 	}
 	return scripted.New(scripted.Config{

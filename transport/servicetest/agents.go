@@ -123,7 +123,7 @@ var agentTests = []test{
 			{"reviewer context of one byte too many", func(d *api.AgentDefinition) {
 				d.AutoApproverContext = api.Set(strings.Repeat("x", api.MaxGuidanceBytes+1))
 			}, api.CodeInvalidGuidance},
-			{"an option that this host lacks", func(d *api.AgentDefinition) { d.Guardrails = []string{"g"} }, api.CodeUnsupportedOption},
+			{"an option that this host lacks", func(d *api.AgentDefinition) { d.Planning = []byte(`true`) }, api.CodeUnsupportedOption},
 		} {
 			if _, err := s.RegisterAgent(s.Context(), "", definition(World{}, tt.change)); api.CodeOf(err) != tt.want {
 				s.Errorf("%s: got %v, want %s", tt.name, err, tt.want)

@@ -31,6 +31,8 @@ type Host struct {
 type Store interface {
 	// Open starts a process in a world; the test's end stops it.
 	Open(t *testing.T, w World) Process
+	// Files is the directory that holds all that is stored, "" where there is none.
+	Files() string
 }
 
 // Process is an opened service.
@@ -49,8 +51,12 @@ type World struct {
 	Model func(p Prompt) Answer
 	// Tools are bound when the process starts.
 	Tools []Tool
-	// ModelMax is the output maximum that is known of each model; 0: not known.
-	ModelMax int
+	// ModelMax is the output maximum that is known of each model, Window its window, in tokens; 0: not known.
+	ModelMax, Window int
+	// Guardrails, Hooks and Deny are what the application decides with.
+	Guardrails []Guardrail
+	Hooks      []Hook
+	Deny       func(ctx context.Context, a Action) (Verdict, error)
 	// Credential, unless nil, makes the provider want a credential, and tells whether there is one.
 	Credential func() bool
 }

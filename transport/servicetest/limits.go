@@ -140,7 +140,7 @@ var providerTests = []test{
 		}{
 			{api.CodeRateLimited, true}, {api.CodeProviderOverloaded, true}, {api.CodeProviderUnreachable, true}, {api.CodeStreamCut, true},
 			{api.CodeQuotaExhausted, false}, {api.CodeAuthenticationFailed, false}, {api.CodeModelNotFound, false},
-			{api.CodeRequestTooLarge, false}, {api.CodeContextExhausted, false}, {api.CodeProviderError, false},
+			{api.CodeRequestTooLarge, false}, {api.CodeProviderError, false},
 		} {
 			s.open(World{Model: failing(Answer{Text: "some", Fail: tt.code})})
 			id := s.session()
@@ -205,12 +205,20 @@ var providerTests = []test{
 		}
 		s.say(id, "next")
 	}},
-	{"C45 a conversation that does not fit fails once with context_exhausted", func(s *stage) {
+	{"LI5 C45 C43 a first message that is too much fails its run once with context_exhausted, and a later turn is tried anew", func(s *stage) {
 		var prompts asked
-		s.open(World{Model: prompts.by(rounds(Answer{Fail: api.CodeContextExhausted}))})
-		r := s.ends(s.send(s.session(), "go"), api.StatusFailed)
-		if r.Error.Code != api.CodeContextExhausted || len(prompts.all()) != 1 {
+		s.open(World{Model: prompts.by(failing(Answer{Fail: api.CodeContextExhausted}))})
+		id := s.session()
+		r := s.ends(s.send(id, "go"), api.StatusFailed)
+		if r.Error.Code != api.CodeContextExhausted || r.Error.Retryable || len(prompts.all()) != 1 {
 			s.Fatalf("after %d calls: %+v", len(prompts.all()), r.Error)
+		}
+		d := decode[api.ModelCallFailed](s, s.until(id, api.EventModelCallFailed))
+		if d.Code != api.CodeContextExhausted || d.Message != "the provider's own words" || !d.RetryAt.IsZero() {
+			s.Errorf("the failed try reads %+v", d)
+		}
+		if text := s.say(id, "a longer message than the one that was too much"); text != "ok" {
+			s.Fatalf("the next turn says %q", text)
 		}
 	}},
 	{"C50 the bytes of a turn's events do not grow with the session", func(s *stage) {

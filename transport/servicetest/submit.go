@@ -214,7 +214,7 @@ var submitTests = []test{
 			{"busy", s.Context(), api.Submission{Text: "a"}, api.CodeSessionBusy},
 			{"empty", s.Context(), api.Submission{Text: " \n"}, api.CodeInvalidRequest},
 			{"limits", s.Context(), api.Submission{Text: "a", Options: api.TurnOptions{Limits: api.Limits{MaxOutputTokensPerCall: api.Set(1001)}}}, api.CodeInvalidLimits},
-			{"option", s.Context(), api.Submission{Text: "a", Options: api.TurnOptions{Guardrails: []string{"g"}}}, api.CodeUnsupportedOption},
+			{"guardrail", s.Context(), api.Submission{Text: "a", Options: api.TurnOptions{Guardrails: []string{"g"}, WhenBusy: api.BusyQueue}}, api.CodeGuardrailMissing},
 			{"cancelled", ended, api.Submission{Text: "a", Options: api.TurnOptions{WhenBusy: api.BusyQueue}}, api.CodeCancelled},
 		} {
 			tt.sub.Session, tt.sub.Options.SubmissionID = id, tt.name
@@ -226,7 +226,7 @@ var submitTests = []test{
 		}
 		close(g.open)
 		s.ends(run, api.StatusCompleted)
-		for _, name := range []string{"busy", "empty", "limits", "option", "cancelled"} {
+		for _, name := range []string{"busy", "empty", "limits", "guardrail", "cancelled"} {
 			if r := s.send(id, "another message", api.TurnOptions{SubmissionID: name}); r.Repeated {
 				s.Errorf("%s left a receipt", name)
 			} else {

@@ -110,7 +110,9 @@ var toolTests = []test{
 	}},
 	{"RU8 C18 C40 a call that is malformed, unknown, disabled or cut off is told to the model and never run", func(s *stage) {
 		var l ledger
-		off := func(d *api.AgentDefinition) { d.BuiltinTools.ReadHistory = api.Set(false) }
+		off := func(d *api.AgentDefinition) {
+			d.BuiltinTools = api.BuiltinTools{AskUser: api.Set(false), ReadHistory: api.Set(false)}
+		}
 		for _, tt := range []struct {
 			name   string
 			answer Answer
@@ -124,7 +126,7 @@ var toolTests = []test{
 			{"an unknown tool", Answer{Calls: []Call{{Name: "other", Arguments: `{}`}}}, api.CodeUnknownTool},
 			{"a name that no provider takes", Answer{Calls: []Call{{Name: "a b\x00", Arguments: `{}`}}}, api.CodeUnknownTool},
 			{"a disabled built-in", Answer{Calls: []Call{{Name: "read_history", Arguments: `{}`}}}, api.CodeToolDisabled},
-			{"a built-in that the host lacks", Answer{Calls: []Call{{Name: "ask_user", Arguments: `{}`}}}, api.CodeToolDisabled},
+			{"the other built-in, disabled", Answer{Calls: []Call{{Name: "ask_user", Arguments: `{}`}}}, api.CodeToolDisabled},
 			{"cut off at the output limit", Answer{Text: "I will", Calls: []Call{{Name: "act", Arguments: `{"n":1}`}, {Name: "act", Arguments: `{"n`}}, Stop: "output_limit"}, api.CodeCallCutOff},
 		} {
 			if s.process != nil {
@@ -193,22 +195,27 @@ var toolTests = []test{
 			s.Errorf("the results have codes %q, want %q", codes, want)
 		}
 	}},
-	{"BT1 read_history is declared where tools are selected and nowhere else unless said", func(s *stage) {
+	{"BT1 the built-in tools are declared where tools are selected and nowhere else unless said", func(s *stage) {
+		on, off := api.Set(true), api.Set(false)
+		tooled := World{Tools: []Tool{action("a.b", "", nothing)}}
 		for _, tt := range []struct {
 			name string
 			w    World
-			set  *bool
+			set  api.BuiltinTools
 			want []string
 		}{
-			{"with a tool", World{Tools: []Tool{action("a.b", "", nothing)}}, nil, []string{"a__b", "read_history"}},
-			{"with a tool, off", World{Tools: []Tool{action("a.b", "", nothing)}}, api.Set(false), []string{"a__b"}},
-			{"without tools", World{}, nil, nil},
-			{"without tools, on", World{}, api.Set(true), []string{"read_history"}},
+			{"with a tool", tooled, api.BuiltinTools{}, []string{"a__b", "ask_user", "read_history"}},
+			{"with a tool, both off", tooled, api.BuiltinTools{AskUser: off, ReadHistory: off}, []string{"a__b"}},
+			{"with a tool, one off", tooled, api.BuiltinTools{ReadHistory: off}, []string{"a__b", "ask_user"}},
+			{"with a tool, the other off", tooled, api.BuiltinTools{AskUser: off}, []string{"a__b", "read_history"}},
+			{"without tools", World{}, api.BuiltinTools{}, nil},
+			{"without tools, one on", World{}, api.BuiltinTools{ReadHistory: on}, []string{"read_history"}},
+			{"without tools, the other on", World{}, api.BuiltinTools{AskUser: on}, []string{"ask_user"}},
 		} {
 			var got []string
 			tt.w.Model = func(p Prompt) Answer { got = p.Tools; return Answer{Text: "ok"} }
 			s.open(tt.w, func(d *api.AgentDefinition) {
-				d.Name, d.BuiltinTools.ReadHistory = strings.NewReplacer(" ", "", ",", "").Replace(tt.name), tt.set
+				d.Name, d.BuiltinTools = strings.NewReplacer(" ", "", ",", "").Replace(tt.name), tt.set
 			})
 			s.say(s.session(), "hi")
 			if !slices.Equal(got, tt.want) {
