@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -21,7 +21,7 @@ func (t *Transcript) Generation() int { return t.generation }
 // compact puts a plan into effect. One that does not fit the conversation is no plan of it, and changes nothing.
 func (t *Transcript) compact(f Fact, e CompactionFinished) {
 	cut, ok := t.cut(e.Plan)
-	if !ok || e.Plan.Items == 0 && e.Plan.ItemBytes == 0 {
+	if !ok || e.Plan.Items <= 0 && e.Plan.ItemBytes <= 0 {
 		return
 	}
 	t.part()
@@ -47,7 +47,7 @@ func (t *Transcript) compact(f Fact, e CompactionFinished) {
 
 // cut is where a plan parts the context. No plan parts an atom, or reaches behind a call without a result.
 func (t *Transcript) cut(p Plan) (int, bool) {
-	if p.Items == 0 {
+	if p.Items <= 0 {
 		return 0, true
 	}
 	for _, a := range atoms(t.context) {
@@ -168,7 +168,7 @@ func (e *Entry) shortenedBytes(n int) int {
 		return EntryBytes(*e)
 	}
 	head, tail, missing := ends(e.Text, e.Missing, limit)
-	return entryOverhead + len(head) + len(gap(missing)) + len(tail) + len(e.Arguments)
+	return entryOverhead + len(head) + gapBytes(missing) + len(tail) + len(e.Arguments)
 }
 
 func (e *Entry) bound(n int) int {
@@ -193,8 +193,16 @@ func shorten(text string, missing, n int) (string, int) {
 }
 
 // gap stands for what was left out of a text.
-func gap(missing int) string {
-	return fmt.Sprintf("\n[… %d bytes are left out here; the whole of it is in the history …]\n", missing)
+func gap(missing int) string { return gapBegin + strconv.Itoa(missing) + gapEnd }
+
+const (
+	gapBegin = "\n[… "
+	gapEnd   = " bytes are left out here; the whole of it is in the history …]\n"
+)
+
+func gapBytes(missing int) int {
+	var digits [20]byte
+	return len(gapBegin) + len(strconv.AppendInt(digits[:0], int64(missing), 10)) + len(gapEnd)
 }
 
 // ends are the beginning and the end of a text that remain when it is to have n bytes with the gap in between.
@@ -205,7 +213,7 @@ func ends(text string, missing, n int) (head, tail string, left int) {
 		head, tail, _ = strings.Cut(text, gap(missing))
 		whole = len(head) + len(tail) + missing
 	}
-	room := max(n-len(gap(whole)), 0)
+	room := max(n-gapBytes(whole), 0)
 	i := min(room/2, len(head))
 	for i > 0 && i < len(head) && !utf8.RuneStart(head[i]) {
 		i--

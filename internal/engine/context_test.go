@@ -116,6 +116,14 @@ func TestWhatAModelSeesOfAConversation(t *testing.T) { // CO1 CO2
 		"a plan of another conversation changes nothing":       {[]engine.Event{compacted("r2", "sum", engine.Plan{Keep: 99, Items: 3})}, whole, 0},
 		"C06 a plan that parts a call from its result is none": {[]engine.Event{compacted("r2", "sum", engine.Plan{Keep: 8, Items: 8})}, whole, 0},
 		"C44 a plan that parts a parallel batch is none":       {[]engine.Event{compacted("r2", "sum", engine.Plan{Keep: 5, Items: 6})}, whole, 0},
+		"a message is kept with the notices before it": {
+			[]engine.Event{engine.ToolLate{CallID: "c9"}, accepted("r3", "third"), compacted("r3", "sum", engine.Plan{Keep: 9, Items: 8})},
+			[]string{"summary sum", "notice c9Notice from the host: the action of call c9, whose outcome was unknown, has succeeded in the meantime. Its output: ", "user third"}, 1,
+		},
+		"a plan that parts a message from the notices before it is none": {
+			[]engine.Event{engine.ToolLate{CallID: "c9", Code: api.CodeToolFailed}, accepted("r3", "third"), compacted("r3", "sum", engine.Plan{Keep: 10, Items: 9})},
+			append(append([]string{}, whole...), "notice c9Notice from the host: the action of call c9, whose outcome was unknown, has failed in the meantime. Its output: ", "user third"), 0,
+		},
 		"C01 a plan that reaches behind a call without result is none": {
 			[]engine.Event{calling("c4"), compacted("r2", "sum", engine.Plan{Items: 9})},
 			append(append([]string{}, whole...), "tool_call c4", "tool_result c4 open"), 0,

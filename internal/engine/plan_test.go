@@ -125,7 +125,7 @@ func TestPlans(t *testing.T) { // CO1 CO2 CO3
 		},
 		"a summary that came out too long is shortened": {
 			"message 100; summary 9000", engine.Window{Run: "r1", Room: 4000, Source: 9000, Summary: 300},
-			engine.Plan{ItemBytes: 500, Bytes: 0}, nil,
+			engine.Plan{ItemBytes: 512, Bytes: 200 + 100 + 4*512}, nil,
 		},
 		"the current message is too long": {
 			"message 100; answer 100; message 9000", engine.Window{Run: "r3", Room: 4000, Source: 9000, Summary: 300},
@@ -212,15 +212,18 @@ func BenchmarkContextOfTwoMegabytes(b *testing.B) {
 }
 
 func BenchmarkPlanOfTwoMegabytes(b *testing.B) {
-	for name, w := range map[string]engine.Window{
-		"summarise": {Run: "r999", Room: 20_000, Source: 20_000, Summary: 4000},
-		"shorten":   {Run: "r999", Room: 2_390_000, Source: 20_000, Summary: 2_400_000, Target: 2_200_000},
+	for name, test := range map[string]struct {
+		transcript *engine.Transcript
+		window     engine.Window
+	}{
+		"summarise": {large(), engine.Window{Run: "r999", Room: 20_000, Source: 20_000, Summary: 4000}},
+		"shorten":   {sized("message 100", "result 2000"+strings.Repeat(",2000", 1000)), engine.Window{Run: "r1", Room: 1_200_000, Source: 20_000, Summary: 4000}},
 	} {
 		b.Run(name, func(b *testing.B) {
-			tr := large()
 			b.ReportAllocs()
 			for b.Loop() {
-				if p, full := tr.Plan(w); full != nil || p.Items == 0 && p.ItemBytes == 0 {
+				p, full := test.transcript.Plan(test.window)
+				if full != nil || (p.Items > 0) != (name == "summarise") || (p.ItemBytes > 0) != (name == "shorten") {
 					b.Fatalf("%+v, %+v", p, full)
 				}
 			}

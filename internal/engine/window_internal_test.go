@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+func TestEstimatesOfTokens(t *testing.T) {
+	t.Parallel()
+	asked := func(size int, tokens int64) func(*Context) {
+		return func(c *Context) {
+			c.started(size)
+			c.reported(api.Usage{InputTokens: tokens})
+		}
+	}
+	overflowed := func(size int) func(*Context) {
+		return func(c *Context) {
+			c.started(size)
+			c.overflowed()
+		}
+	}
+	for name, test := range map[string]struct {
+		known  []func(*Context)
+		size   int
+		tokens int
+	}{
+		"nothing is nothing":                              {nil, 0, 0},
+		"less than nothing is nothing":                    {nil, -9, 0},
+		"before a report texts are dense":                 {nil, 1000, 400},
+		"and parts of a token are one":                    {nil, 1, 1},
+		"what was reported is known":                      {[]func(*Context){asked(1000, 250)}, 1000, 250},
+		"what is new is as ordinary prose at least":       {[]func(*Context){asked(1000, 200)}, 2000, 200 + 300},
+		"and denser where the rest was":                   {[]func(*Context){asked(1000, 400)}, 2000, 400 + 460},
+		"less is a little denser":                         {[]func(*Context){asked(1000, 200)}, 500, 110},
+		"but never more than the whole":                   {[]func(*Context){asked(1000, 200)}, 990, 200},
+		"the newest report holds":                         {[]func(*Context){asked(1000, 200), asked(2000, 800)}, 2000, 800},
+		"a report of nothing teaches nothing":             {[]func(*Context){asked(1000, 200), asked(2000, 0)}, 1000, 200},
+		"a report below zero teaches nothing":             {[]func(*Context){asked(1000, -5)}, 1000, 400},
+		"a report on a request without size neither":      {[]func(*Context){asked(0, 7)}, 1000, 400},
+		"a report that is too small cannot be":            {[]func(*Context){asked(1000, 1)}, 1000, 100},
+		"a report that is too large cannot be":            {[]func(*Context){asked(1000, 1<<60)}, 1000, 3000},
+		"though a provider may count words of its own":    {[]func(*Context){asked(100, 1500)}, 100, 1500},
+		"which are not counted again with what is new":    {[]func(*Context){asked(100, 1500)}, 1100, 1500 + 1150},
+		"an overflow is not a report":                     {[]func(*Context){asked(1000, 200), overflowed(2000)}, 2000, 500},
+		"sizes beyond all bounds do not come out as less": {[]func(*Context){asked(1<<62, 1<<62)}, 1 << 62, 1<<28 + 2000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var c Context
+			for _, learn := range test.known {
+				learn(&c)
+			}
+			if got := c.Tokens(test.size); got != test.tokens {
+				t.Errorf("%d bytes are %d tokens, want %d (%+v)", test.size, got, test.tokens, c)
+			}
+		})
+	}
+}
+
+func TestAnEstimateOfOursTeachesNothing(t *testing.T) {
+	t.Parallel()
+	var c Context
+	c.started(1000)
+	c.reported(api.Usage{InputTokens: 200, Estimated: true})
+	if got := c.Tokens(1000); got != 400 {
+		t.Errorf("%d tokens", got)
+	}
+}
+
+// LI5: after an overflow the next request is smaller, whatever the window was said to be.
+func TestAfterAnOverflowTheWindowIsSmallerThanTheRequest(t *testing.T) {
+	t.Parallel()
+	var c Context
+	c.started(1000)
+	for _, window := range []int{0, 300, 8000} {
+		if got := c.Window(window); got != window {
+			t.Errorf("before, a window of %d is %d", window, got)
+		}
+	}
+	c.overflowed()
+	for window, want := range map[int]int{0: 320, 300: 300, 8000: 320} {
+		if got := c.Window(window); got != want {
+			t.Errorf("after it, a window of %d is %d, want %d", window, got, want)
+		}
+	}
+	c.started(700)
+	if got := c.Window(8000); got != 320 {
+		t.Errorf("while the next is under way it is %d", got)
+	}
+	c.reported(api.Usage{})
+	if got := c.Window(8000); got != 8000 {
+		t.Errorf("once one was answered it is %d", got)
+	}
+	var never Context
+	never.overflowed()
+	if got := never.Window(8000); got != 8000 {
+		t.Errorf("an overflow of no request makes it %d", got)
+	}
+}
+
+func TestAnEstimateNeverFallsAsARequestGrows(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var c Context
+		size := rapid.OneOf(rapid.IntRange(-10, 4000), rapid.Int())
+		for range rapid.IntRange(0, 4).Draw(t, "reports") {
+			c.started(size.Draw(t, "size"))
+			if rapid.Bool().Draw(t, "too much") {
+				c.overflowed()
+			} else {
+				c.reported(api.Usage{InputTokens: rapid.OneOf(rapid.Int64Range(-10, 4000), rapid.Int64()).Draw(t, "tokens")})
+			}
+		}
+		small, large := size.Draw(t, "small"), size.Draw(t, "large")
+		if small > large {
+			small, large = large, small
+		}
+		a, b := c.Tokens(small), c.Tokens(large)
+		if a > b || a < 0 || large > 0 && b == 0 {
+			t.Fatalf("%d bytes are %d tokens and %d are %d (%+v)", small, a, large, b, c)
+		}
+		if c.Over > 0 && c.Window(0) >= c.Tokens(c.Over) && c.Tokens(c.Over) > 1 {
+			t.Fatalf("a request of %d bytes overflowed, and the window is taken to be %d of its %d tokens", c.Over, c.Window(0), c.Tokens(c.Over))
+		}
+	})
+}
+
+// What a provider counts is within the estimate while the text stays of one kind.
+func TestAnEstimateIsNotBelowWhatComes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var c Context
+		dense, fixed := rapid.IntRange(150, 390).Draw(t, "tokens of 1,000 bytes"), rapid.IntRange(400, 900).Draw(t, "fixed")
+		size := fixed
+		for range rapid.IntRange(1, 20).Draw(t, "requests") {
+			c.add(rapid.IntRange(0, 5000).Draw(t, "more"))
+			size = fixed + c.Bytes
+			if estimate, truth := c.Tokens(size), size*dense/1000; estimate < truth {
+				t.Fatalf("%d tokens are estimated, %d come (%+v)", estimate, truth, c)
+			}
+			c.started(size)
+			c.reported(api.Usage{InputTokens: int64(size * dense / 1000)})
+			if rapid.IntRange(0, 5).Draw(t, "compact") == 0 {
+				c.compacted(Plan{Items: 1, Bytes: c.Bytes / 3}, c.Bytes/10)
+			}
+		}
+	})
+}
