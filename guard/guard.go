@@ -84,7 +84,7 @@ type Guardrail struct {
 	Name string
 	// Points are where it looks, at least one.
 	Points []Point
-	// Check gives the verdict. It must return soon once ctx ends.
+	// Check gives the verdict. It must return soon once ctx ends. Its error's text is stored and shown, as a reason is.
 	Check func(ctx context.Context, unit Unit) (Verdict, error)
 	// Timeout bounds one Check. Defaults to 10 s.
 	Timeout time.Duration

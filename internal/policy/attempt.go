@@ -3,9 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/openworkerai/openworker/api"
 )
@@ -36,12 +34,12 @@ func attempt[T any](ctx context.Context, timeout time.Duration, call func(contex
 		defer func() { done <- res }()
 		defer func() {
 			if x := recover(); x != nil {
-				res = result{fault: "it panicked: " + plain(fmt.Sprint(x), maxReason)}
+				res = result{fault: "it panicked: " + Plain(fmt.Sprint(x), maxReason)}
 			}
 		}()
 		value, err := call(bounded)
 		if err != nil {
-			res = result{fault: "it failed: " + plain(err.Error(), maxReason)}
+			res = result{fault: "it failed: " + Plain(err.Error(), maxReason)}
 			return
 		}
 		res = result{value: value}
@@ -61,32 +59,4 @@ func attempt[T any](ctx context.Context, timeout time.Duration, call func(contex
 
 func ended(ctx context.Context) *api.Error {
 	return api.Errorf(api.CodeCancelled, "the check was given up before it had an answer: %w", context.Cause(ctx))
-}
-
-// plain is s as one line of visible text of at most limit bytes. What hides, reorders or breaks text goes; a longer
-// text ends with "…".
-func plain(s string, limit int) string {
-	const more = "…"
-	var b strings.Builder
-	space, cut := false, 0
-	for _, r := range s {
-		if unicode.IsSpace(r) {
-			space = b.Len() > 0
-			continue
-		}
-		if !unicode.IsGraphic(r) {
-			continue
-		}
-		if space {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
-		if b.Len() > limit {
-			return b.String()[:cut] + more
-		}
-		if space = false; b.Len() <= limit-len(more) {
-			cut = b.Len()
-		}
-	}
-	return b.String()
 }

@@ -91,17 +91,17 @@ func Ask(ctx context.Context, deny guard.Deny, action guard.ToolAction, timeout 
 	case verdict.Action == guard.ActionAllow:
 		return "", false, nil
 	case verdict.Action == guard.ActionBlock:
-		return plain(verdict.Reason, maxReason), true, nil
+		return Plain(verdict.Reason, maxReason), true, nil
 	case verdict.Action == "":
 		fault = "it gave no verdict"
 	default:
-		fault = fmt.Sprintf("its verdict has the action %q; an action is allowed or blocked", plain(string(verdict.Action), 40))
+		fault = fmt.Sprintf("its verdict has the action %q; an action is allowed or blocked", Plain(string(verdict.Action), 40))
 	}
 	return "", false, api.Errorf(api.CodeCheckFailed, "the application's check of %s let nothing pass: %s", action.Tool, fault)
 }
 
 func reasonOr(reason string) string {
-	if reason = plain(reason, maxReason); reason == "" {
+	if reason = Plain(reason, maxReason); reason == "" {
 		return "it gave no reason"
 	}
 	return reason

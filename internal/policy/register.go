@@ -23,7 +23,7 @@ func CheckGuardrails(guards []guard.Guardrail) error {
 		}
 		for at, point := range g.Points {
 			if !slices.Contains(guard.Points(), point) {
-				return wrongEntry("guardrails", i, "%s looks at %q, which is no point; those are %s", g.Name, plain(string(point), 40), points())
+				return wrongEntry("guardrails", i, "%s looks at %q, which is no point; those are %s", g.Name, Plain(string(point), 40), points())
 			}
 			if slices.Contains(g.Points[:at], point) {
 				return wrongEntry("guardrails", i, "%s names the point %s twice", g.Name, point)
@@ -55,12 +55,12 @@ func checkEntry(list string, i int, name string, timeout time.Duration, names ma
 		return wrongEntry(list, i, "the name is missing")
 	}
 	if len(name) > api.MaxNameBytes {
-		return wrongEntry(list, i, "the name %q is %d bytes long; at most %d are allowed", plain(name, 40), len(name), api.MaxNameBytes)
+		return wrongEntry(list, i, "the name %q is %d bytes long; at most %d are allowed", Plain(name, 40), len(name), api.MaxNameBytes)
 	}
 	for at, r := range name {
 		alnum := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 		if !alnum && (at == 0 || !strings.ContainsRune("._-", r)) {
-			return wrongEntry(list, i, "the name %q holds %q at byte %d; a name is A–Z a–z 0–9 . _ - and starts with a letter or digit", plain(name, 40), r, at)
+			return wrongEntry(list, i, "the name %q holds %q at byte %d; a name is A–Z a–z 0–9 . _ - and starts with a letter or digit", Plain(name, 40), r, at)
 		}
 	}
 	if first, taken := names[name]; taken {

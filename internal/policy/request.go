@@ -151,7 +151,7 @@ func (s *screening) part(part model.Part) (model.Part, *api.Error) {
 		g := s.guards[0]
 		s.verdicts = append(s.verdicts, api.GuardVerdict{
 			Name: g.Name, Point: string(guard.ModelInput), Action: actionFail,
-			Reason: fmt.Sprintf("it looks at texts, and the file %q of type %s holds %d bytes that are none; leave the file out, or do without the guardrail", plain(part.Name, 80), plain(part.MediaType, 80), len(part.Data)),
+			Reason: fmt.Sprintf("it looks at texts, and the file %q of type %s holds %d bytes that are none; leave the file out, or do without the guardrail", Plain(part.Name, 80), Plain(part.MediaType, 80), len(part.Data)),
 		})
 		err = refusal(s.verdicts[len(s.verdicts)-1])
 	default:
@@ -204,7 +204,7 @@ func (s *screening) brief() []api.GuardVerdict {
 	}
 	if more := len(list) - maxVerdicts; more > 0 {
 		last := list[len(list)-1]
-		last.Reason = plain(fmt.Sprintf("(%d verdicts before this one are not listed) %s", more, last.Reason), maxReason)
+		last.Reason = Plain(fmt.Sprintf("(%d verdicts before this one are not listed) %s", more, last.Reason), maxReason)
 		list = append(list[:maxVerdicts-1], last)
 	}
 	return list

@@ -46,9 +46,9 @@ func Screen(ctx context.Context, guards []guard.Guardrail, unit guard.Unit) Scre
 		if cancelled != nil {
 			return Screened{Verdicts: out.Verdicts, Err: cancelled}
 		}
-		noted := api.GuardVerdict{Name: g.Name, Point: string(unit.Point), Action: string(verdict.Action), Reason: plain(verdict.Reason, maxReason)}
+		noted := api.GuardVerdict{Name: g.Name, Point: string(unit.Point), Action: string(verdict.Action), Reason: Plain(verdict.Reason, maxReason)}
 		if fault != "" {
-			noted.Action, noted.Reason = actionFail, plain(fault, maxReason)
+			noted.Action, noted.Reason = actionFail, Plain(fault, maxReason)
 		}
 		if noted.Action == string(guard.ActionAllow) {
 			continue
@@ -80,7 +80,7 @@ func look(ctx context.Context, g *guard.Guardrail, unit guard.Unit) (verdict gua
 	case "":
 		fault = "it gave no verdict"
 	default:
-		fault = fmt.Sprintf("its verdict has the action %q, which there is not", plain(string(verdict.Action), 40))
+		fault = fmt.Sprintf("its verdict has the action %q, which there is not", Plain(string(verdict.Action), 40))
 	}
 	return verdict, fault, nil
 }

@@ -44,7 +44,7 @@ func walk(decoder *json.Decoder) error {
 			}
 			key, _ := token.(string)
 			if folded := strings.Map(fold, key); keys[folded] {
-				return fmt.Errorf("the key %q is there twice in one object", plain(key, 80))
+				return fmt.Errorf("the key %q is there twice in one object", Plain(key, 80))
 			} else {
 				keys[folded] = true
 			}

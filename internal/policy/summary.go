@@ -68,6 +68,9 @@ func SummaryRequest(in SummaryInput, modelName string, maxTokens int) model.Requ
 	}
 }
 
+// SummaryOverhead bounds what a request for a summary has beside its guidance and the lines of its items, in bytes.
+func SummaryOverhead() int { return len(summaryInstructions) + 1_000 }
+
 // ParseSummary reads the answer to a [SummaryRequest]: its whole text, without white space around it. One over 64,000
 // bytes, which no provider gives that keeps to its bound, is cut in its middle and says so. An answer that was cut
 // off, asks for tools or has no text is stream_cut, which may go better another time, and one that the provider filtered

@@ -84,6 +84,15 @@ func TestGuidanceAddsToTheStructureOfASummaryAndReplacesNoneOfIt(t *testing.T) {
 	}
 }
 
+func TestTheOverheadOfASummaryCoversWhatIsNotSummarised(t *testing.T) {
+	t.Parallel()
+	guidance := strings.Repeat("Keep each price. ", 100)
+	req := policy.SummaryRequest(policy.SummaryInput{Previous: "p", Guidance: guidance}, "m", 1)
+	if size, most := len(req.Instructions)+len(req.Items[0].Text), policy.SummaryOverhead()+len(guidance); size > most {
+		t.Errorf("it has %d bytes, more than the %d that are reckoned with", size, most)
+	}
+}
+
 func TestALongItemIsCutAndSaysByHowMuch(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -36,7 +36,7 @@ func ParseReview(text string) (api.Review, *api.Error) {
 		case "reason":
 			into = &reason
 		default:
-			return invalid("it has the key %q, which is not asked for", plain(key, 80))
+			return invalid("it has the key %q, which is not asked for", Plain(key, 80))
 		}
 		if value[0] != '"' {
 			return invalid("its %s is not a string", key)
@@ -50,9 +50,9 @@ func ParseReview(text string) (api.Review, *api.Error) {
 	}
 	switch v := api.ReviewVerdict(verdict); v {
 	case api.ReviewAllow, api.ReviewDeny, api.ReviewUnsure:
-		return api.Review{Verdict: v, Reason: plain(reason, api.MaxReviewReasonBytes)}, nil
+		return api.Review{Verdict: v, Reason: Plain(reason, api.MaxReviewReasonBytes)}, nil
 	}
-	return invalid("its verdict is %q; it must be allow, deny or unsure", plain(verdict, 80))
+	return invalid("its verdict is %q; it must be allow, deny or unsure", Plain(verdict, 80))
 }
 
 // ReadReview reads the answer to the request for a review of in, as [ParseReview] does its text. An answer that was cut
@@ -78,7 +78,7 @@ func invalid(format string, args ...any) (api.Review, *api.Error) {
 // whole is an answer's text, or why it is not a whole one.
 func whole(resp model.Response) (text, fault string) {
 	if resp.Stop != model.StopEnd {
-		return "", fmt.Sprintf("the answer did not come to its end: it stopped with %q", plain(string(resp.Stop), 40))
+		return "", fmt.Sprintf("the answer did not come to its end: it stopped with %q", Plain(string(resp.Stop), 40))
 	}
 	for _, item := range resp.Items {
 		switch item.Kind {
