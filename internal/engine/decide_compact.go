@@ -45,7 +45,6 @@ func Fits(s *State, fixed, window int) bool {
 func Room(s *State, fixed, summarising, window int) Window {
 	t := s.Turn
 	size := fixed + t.Addendum + s.Context.Bytes
-	window = s.Context.Window(window)
 	if window = s.Context.Window(window); window <= 0 {
 		window = 2*s.Context.Tokens(size) + nextCall(t).max
 	}

@@ -264,7 +264,7 @@ type Plan struct {
 	// ItemBytes is what longer entries are shortened to for the model, 0 for no bound. It holds for the entries
 	// that are there now.
 	ItemBytes int `json:"item_bytes,omitempty"`
-	// Bytes is the size of what is kept, without the summary.
+	// Bytes is the size of what is kept, without the summary that is to come; without Items, with the one that is there.
 	Bytes int `json:"bytes"`
 }
 
