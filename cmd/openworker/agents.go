@@ -23,7 +23,8 @@ func (m *Main) agentsCommand() *cobra.Command {
 		Short: "List the agents in the store, show one, check agent files",
 		Long: `Lists the agents that are registered in the state directory: name, model, tools,
 and how its definition's digest begins. An agent comes there with its first
-session and never changes.`,
+session and never changes. What it needs and openworker does not have, a tool, a
+guardrail or a hook, is told: only a program that has it runs its sessions.`,
 		Example: `  openworker agents
   openworker agents show reviewer > reviewer.yaml
   openworker agents check *.yaml`,
@@ -48,11 +49,15 @@ session and never changes.`,
 						Digest       string              `json:"digest"`
 						DefaultModel openworker.ModelRef `json:"defaultModel"`
 						Tools        []string            `json:"tools"`
-					}{def.Name, digest, def.DefaultModel, names})
+						Missing      []string            `json:"missing,omitempty"` // here
+					}{def.Name, digest, def.DefaultModel, names, missing(def)})
 					return
 				}
 				if len(names) == 0 {
 					names = []string{"no tools"}
+				}
+				if lacking := missing(def); len(lacking) > 0 {
+					names = append(names, "(missing here: "+strings.Join(lacking, ", ")+")")
 				}
 				list.add(def.Name, def.DefaultModel.String(), strings.Join(names, ", "), digest[:12])
 			})

@@ -123,11 +123,9 @@ reason.`,
   openworker approvals deny ID --reason "ask for less"`,
 		Args: one,
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the model; @FILE, or - for standard input")
-	return m.answers(cmd, owner, api.InteractionApproval, func(openworker.Interaction, []string) (answer openworker.Answer, err error) {
-		answer.Decision = api.Deny
-		answer.Reason, err = m.readOption(reason, api.MaxGuidanceBytes)
-		return answer, err
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the model")
+	return m.answers(cmd, owner, api.InteractionApproval, func(openworker.Interaction, []string) (openworker.Answer, error) {
+		return openworker.Answer{Decision: api.Deny, Reason: reason}, nil
 	})
 }
 
@@ -201,7 +199,7 @@ again under the same call ID. Look before you say so: nothing else can.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&output, "output", "", "with succeeded: what it returned; @FILE, or - for standard input")
+	cmd.Flags().StringVar(&output, "output", "", "with succeeded: what it returned")
 	cmd.Flags().StringVar(&reason, "reason", "", "with failed: why")
 	complete := m.completeOne(m.interactionIDs)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -210,16 +208,14 @@ again under the same call ID. Look before you say so: nothing else can.`,
 		}
 		return complete(cmd, args, typed)
 	}
-	return m.answers(cmd, owner, api.InteractionUnknownOutcome, func(_ openworker.Interaction, args []string) (answer openworker.Answer, err error) {
-		answer.Decision = outcomes[args[0]]
+	return m.answers(cmd, owner, api.InteractionUnknownOutcome, func(_ openworker.Interaction, args []string) (openworker.Answer, error) {
+		answer := openworker.Answer{Decision: outcomes[args[0]], Output: output, Reason: reason}
 		switch {
 		case cmd.Flags().Changed("output") && answer.Decision != api.OutcomeSucceeded:
 			return answer, misused("--output belongs to succeeded; leave it out")
 		case cmd.Flags().Changed("reason") && answer.Decision != api.OutcomeFailed:
 			return answer, misused("--reason belongs to failed; leave it out")
 		}
-		answer.Reason = reason
-		answer.Output, err = m.readOption(output, api.MaxToolOutputBytes)
-		return answer, err
+		return answer, nil
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/config"
+	"github.com/openworkerai/openworker/guard"
 	"github.com/openworkerai/openworker/store/sqlite"
 )
 
@@ -39,11 +40,12 @@ func (m *Main) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out what is wrong, and what to do about it",
-		Long: `Looks at the state directory, the store in it, the configuration file, and each
-provider that has a key or needs none: whether its server is there, takes the
-key, and has the model that would be used. It changes nothing and makes nothing;
-of a server it asks for its list of models, which costs nothing. The exit code
-is 1 if something is marked ✗; what is marked ! may be as you want it.`,
+		Long: `Looks at the state directory, the store in it, the guardrails, the configuration
+file, and each provider that has a key or needs none: whether its server is
+there, takes the key, and has the model that would be used. It changes nothing
+and makes nothing; of a server it asks for its list of models, which costs
+nothing. The exit code is 1 if something is marked ✗; what is marked ! may be as
+you want it.`,
 		Example: `  openworker doctor
   openworker doctor --model Anthropic/claude-sonnet-5
   openworker doctor --json`,
@@ -87,6 +89,7 @@ func (m *Main) examine(ctx context.Context, model string, tell func(finding)) {
 			tell(f)
 		}
 	}
+	tell(examineGuardrails(ctx))
 	cfg, err := m.configuration()
 	switch {
 	case err != nil:
@@ -101,6 +104,17 @@ func (m *Main) examine(ctx context.Context, model string, tell func(finding)) {
 		tell(finding{"configuration", findingOK, cfg.File + " can be read", ""})
 	}
 	m.examineProviders(ctx, model, tell)
+}
+
+// examineGuardrails reads the rules of the program's own guardrails.
+func examineGuardrails(ctx context.Context) finding {
+	f := finding{"guardrails", findingOK, strings.Join(guardrailNames(), ", ") + " can be named by agents and by --guardrail", ""}
+	for _, g := range guardrails() {
+		if _, err := g.Check(ctx, guard.Unit{Point: guard.UserInput, Text: "hello"}); err != nil {
+			f.Status, f.Message, f.Next = findingFailed, g.Name+" cannot be used: "+api.AsError(err).Message, "please report it; what names it does not pass until then"
+		}
+	}
+	return f
 }
 
 func (m *Main) examineDirectory() (f finding, exists bool) {

@@ -6,12 +6,13 @@ import (
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
 )
 
 const usualSilence = 15 * time.Second
 
 // progress follows a run's events for whoever waits for its end: retries, and a model that says nothing, are
-// told on standard error. On a terminal the events go on to then, which shows all of them.
+// told on standard error, and so is what guardrails did to the message. On a terminal the events go on to then, which shows all of them.
 type progress struct {
 	m     *Main
 	then  func(openworker.Event)
@@ -42,6 +43,7 @@ func (p *progress) event(e openworker.Event) {
 	case api.EventTurnAccepted:
 		d, _ := decode[api.TurnAccepted](e)
 		p.model = d.Model
+		p.guarded(d.Guardrails)
 	case api.EventModelCallFailed:
 		// The last attempt's failure is the turn's, which is told at its end.
 		if d, _ := decode[api.ModelCallFailed](e); p.then == nil && !p.m.json && (!d.RetryAt.IsZero() || d.Code == api.CodeCallLost) {
@@ -50,5 +52,15 @@ func (p *progress) event(e openworker.Event) {
 	}
 	if p.then != nil {
 		p.then(e)
+	}
+}
+
+// guarded tells somebody who sees no events what guardrails did to the message.
+func (p *progress) guarded(verdicts []api.GuardVerdict) {
+	if p.then != nil {
+		return
+	}
+	for _, v := range verdicts {
+		p.m.note("%s", decide.Guard(v))
 	}
 }
