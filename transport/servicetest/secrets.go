@@ -1,0 +1,150 @@
+package servicetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// stores reports whether anything that is stored holds a text: each file, and what a reader is told of the sessions.
+func (s *stage) stores(text string) (where []string) {
+	s.Helper()
+	if dir := s.store.Files(); dir != "" {
+		s.no(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if bytes.Contains(data, []byte(text)) {
+				where = append(where, d.Name())
+			}
+			return err
+		}))
+	}
+	for _, id := range s.sessions {
+		data, err := json.Marshal([]any{s.events(id), s.history(id), s.state(id)})
+		s.no(err)
+		if bytes.Contains(data, []byte(text)) {
+			where = append(where, "session "+id)
+		}
+	}
+	return where
+}
+
+const (
+	secret = "hunter2-correct-horse"
+	plain  = "staple-battery"
+)
+
+var secretTests = []test{
+	{"GR3 what a guardrail of the user's input redacted is found nowhere that is stored, whatever it came with", func(s *stage) {
+		note := Tool{ToolDeclaration: api.ToolDeclaration{Name: "note", InputSchema: []byte(`{"type":"object","properties":{"text":{"type":"string"}}}`)}}
+		var ran seen[string]
+		note.Run = func(_ context.Context, c ToolCall) (string, error) { ran.add(c.Arguments); return "", nil }
+		lost := action("lost", "", func(ctx context.Context, _ ToolCall) (string, error) { <-ctx.Done(); return "", ctx.Err() })
+		w := World{Model: func(p Prompt) Answer {
+			switch first, _, _ := strings.Cut(p.User, " "); first {
+			case "note":
+				return rounds(Answer{Calls: []Call{{Name: "note", Arguments: `{"text":"a"}`}}}, Answer{Text: "ok"})(p)
+			case "ask":
+				return asks(`{"question":"Why?"}`)(p)
+			case "lost":
+				return rounds(calls("lost"), Answer{Text: "ok"})(p)
+			}
+			return Answer{Text: "ok"}
+		}, Tools: []Tool{note, lost}, Guardrails: []Guardrail{redacting("g", secret, "user_input")}}
+		mode := only("note")
+		s.open(w, mode, guarded("g"))
+		id := s.session()
+		text := fmt.Sprintf("%s and %s", secret, plain)
+		s.say(id, "hello "+text, api.TurnOptions{SubmissionID: "one"})
+		for _, a := range []api.Answer{
+			{Decision: api.Deny, Reason: text},
+			{Decision: api.AllowOnce, Arguments: []byte(`{"text":"` + text + `"}`)},
+			{Decision: api.AllowOnce, Reason: text},
+		} {
+			run := s.send(id, "note "+text)
+			s.ends(run, api.StatusInterrupted)
+			in := s.state(id).Interactions[0].ID
+			s.no(s.Resolve(s.Context(), id, in, a))
+			s.no(s.Resolve(s.Context(), id, in, a))
+			s.ends(run, api.StatusCompleted)
+		}
+		if got := ran.all(); len(got) != 2 || got[0] != `{"text":"[x] and staple-battery"}` {
+			s.Errorf("it ran with %q", got)
+		}
+		for _, a := range []api.Answer{{Decision: api.Answered, Answers: []string{text}}, {Decision: api.Skipped, Reason: text}} {
+			run := s.send(id, "ask "+text)
+			s.ends(run, api.StatusInterrupted)
+			s.answer(id, a)
+			s.ends(run, api.StatusCompleted)
+		}
+		for _, a := range []api.Answer{{Decision: api.OutcomeSucceeded, Output: text}, {Decision: api.OutcomeFailed, Reason: text}} {
+			run := s.send(id, "lost "+text)
+			s.until(id, api.EventToolCallStarted, func(e api.Event) bool { return e.Run == run.Run })
+			s.process.Crash()
+			s.open(w, mode, guarded("g"))
+			s.ends(run, api.StatusInterrupted)
+			s.answer(id, a)
+			s.ends(run, api.StatusCompleted)
+		}
+		look := func(when string) {
+			s.Helper()
+			if where := s.stores(secret); len(where) > 0 {
+				s.Errorf("%s the secret stands in %v", when, where)
+			}
+			if len(s.stores(plain)) == 0 {
+				s.Errorf("%s the search finds nothing at all", when)
+			}
+		}
+		look("with the process at work")
+		s.process.Stop()
+		s.look()
+		look("behind its end")
+	}},
+	{"GR3 GR1 what a guardrail blocked, or took from a result or an answer, is found nowhere that is stored", func(s *stage) {
+		block := redacting("b", secret, "user_input")
+		redact := block.Check
+		block.Check = func(ctx context.Context, u Unit) (Verdict, error) {
+			if v, err := redact(ctx, u); v.Action != "redact" {
+				return v, err
+			}
+			return blocked, nil
+		}
+		s.open(World{Model: rounds(calls("act"), Answer{Reasoning: "they said " + secret, Text: secret + " and " + plain}), Tools: []Tool{action("act", "", func(context.Context, ToolCall) (string, error) {
+			return secret + " and " + plain, nil
+		})}, Guardrails: []Guardrail{block, redacting("out", secret, "tool_result", "model_output")}}, guarded("b", "out"), asking)
+		id := s.session()
+		_, err := s.Submit(s.Context(), api.Submission{Session: id, Text: secret, Options: api.TurnOptions{SubmissionID: "one"}})
+		s.code(err, api.CodeGuardrailBlocked)
+		if strings.Contains(err.Error(), secret) {
+			s.Errorf("the refusal repeats it: %v", err)
+		}
+		run := s.send(id, "go")
+		in := s.ends(run, api.StatusInterrupted).Interactions[0]
+		head := s.state(id).LastEvent
+		s.code(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.Deny, Reason: secret}), api.CodeGuardrailBlocked)
+		if s.state(id).LastEvent != head {
+			s.Error("the answer that was blocked is stored")
+		}
+		s.no(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.AllowOnce}))
+		if r := s.ends(run, api.StatusCompleted); r.Text != "[x] and "+plain || s.results(id)[0].Output != "[x] and "+plain {
+			s.Errorf("the run says %q, the result is %+v", r.Text, s.results(id)[0])
+		}
+		s.process.Stop()
+		s.look()
+		if where := s.stores(secret); len(where) > 0 {
+			s.Errorf("it stands in %v", where)
+		}
+		if len(s.stores(plain)) == 0 {
+			s.Error("the search finds nothing at all")
+		}
+	}},
+}
