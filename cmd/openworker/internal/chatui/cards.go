@@ -139,15 +139,16 @@ func (m *chat) pressCard(c *card, msg tea.KeyPressMsg) tea.Cmd {
 		m.focus = ""
 	case key == "enter":
 		return m.choose(c, c.at)
-	case key == "space" && c.kind.Choices[c.at].Marks && m.meant(c):
-		c.mark(c.at)
+	case key == "space" && c.kind.Choices[c.at].Marks && !m.fresh(c):
+		m.mark(c, c.at)
 	default:
 		for n, choice := range c.kind.Choices {
 			switch {
-			case !strings.EqualFold(key, choice.Key) || !m.meant(c):
-			case choice.Marks:
-				c.mark(n)
+			case !strings.EqualFold(key, choice.Key):
+			case choice.Marks && !m.fresh(c): // a mark answers nothing yet
+				m.mark(c, n)
 				return nil
+			case !m.meant(c):
 			case choice.Lasting:
 				c.at, c.held = n, msg.Text
 				return nil
@@ -165,8 +166,8 @@ func (m *chat) pressCard(c *card, msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // mark marks a choice, or takes its mark away.
-func (c *card) mark(n int) {
-	c.at = n
+func (m *chat) mark(c *card, n int) {
+	c.at, m.marking = n, true
 	c.marked[n] = !c.marked[n]
 }
 

@@ -8,8 +8,9 @@ import (
 
 // press carries out a key.
 func (m *chat) press(msg tea.KeyPressMsg) tea.Cmd {
+	m.marking = false
 	cmd := m.pressed(msg)
-	if msg.Text != "" {
+	if msg.Text != "" && !m.marking {
 		m.typed = m.opt.Now()
 	}
 	return cmd

@@ -40,6 +40,7 @@ type chat struct {
 	focus      string // the interaction whose card has the keys; "" is the input
 	outbox     []Message
 	typed      time.Time // the last key that has a text
+	marking    bool      // the last key marked a choice, and is no text
 	waking     bool      // a clock runs for the card that has the keys
 	unwanted   bool      // the turn of what is on its way is to be cancelled
 	suspended  func()    // ends the watch over a suspension; nil without one

@@ -41,6 +41,7 @@ func TestAQuestionIsAnsweredByWhatIsPicked(t *testing.T) {
 		{"nothing", colours, [][]tea.KeyPressMsg{text("s")}, api.Answer{Decision: api.Skipped}},
 		{"several by their numbers", several, [][]tea.KeyPressMsg{text("2"), text("1"), {enter}}, api.Answer{Decision: api.Answered, Answers: []string{"red", "blue"}}},
 		{"several by the space bar", several, [][]tea.KeyPressMsg{{space}, {press(tea.KeyDown), space}, {press(tea.KeyUp), space}, {enter}}, api.Answer{Decision: api.Answered, Answers: []string{"blue"}}},
+		{"several at once", several, [][]tea.KeyPressMsg{{text("1")[0], text("2")[0], text("1")[0], enter}}, api.Answer{Decision: api.Answered, Answers: []string{"blue"}}},
 		{"several, and one's own", several, [][]tea.KeyPressMsg{text("1"), text("t"), text("green"), {enter}}, api.Answer{Decision: api.Answered, Answers: []string{"red", "green"}}},
 		{"of several only one's own", several, [][]tea.KeyPressMsg{text("t"), text("green"), {enter}}, api.Answer{Decision: api.Answered, Answers: []string{"green"}}},
 		{"of several none is picked by enter alone", several, [][]tea.KeyPressMsg{{enter}}, api.Answer{}},
