@@ -13,9 +13,21 @@ import (
 // commute takes an outcome of a running attempt and inputs of other processes that were decided on the same
 // state: stored in either order, they fold into the same state, from which the same follows.
 func (w *world) commute() {
-	c, ok := w.outcome()
-	if !ok || !engine.Commutes(w.state, c) {
+	running := engine.Begun(w.state)
+	for _, e := range engine.Pending(w.state) {
+		if e.Kind == engine.ScreenEffect {
+			running = append(running, e)
+		}
+	}
+	if len(running) == 0 {
 		return
+	}
+	c := w.comesTo(choose(w.T, "running", running))
+	if !engine.Commutes(w.state, c) {
+		if _, screened := c.(engine.Returned); screened {
+			return // it has returned already
+		}
+		w.Fatalf("%#v is the outcome of an attempt that runs, and does not commute", c)
 	}
 	base := w.state
 	env := engine.Env{Now: w.now, Jitter: 0.5}
@@ -28,11 +40,13 @@ func (w *world) commute() {
 	other := base
 	for range rapid.IntRange(1, 4).Draw(w.T, "inputs") {
 		var input engine.Command
-		switch choose(w.T, "input", []string{"message", "cancel", "answer"}) {
+		switch choose(w.T, "input", []string{"message", "cancel", "answer", "revoke"}) {
 		case "message":
 			input = engine.Message{Text: "me too", WhenBusy: choose(w.T, "when busy", []api.WhenBusy{api.BusyQueue, api.BusyInterrupt})}
 		case "cancel":
 			input = w.cancelOf()
+		case "revoke":
+			input = w.revokeOf()
 		case "answer":
 			if a, ok := w.answerFor(); ok {
 				input = a
@@ -50,7 +64,7 @@ func (w *world) commute() {
 	if len(inputs) == 0 {
 		return
 	}
-	w.commuted++
+	w.commuted[fmt.Sprintf("%T", c)]++
 	at := base.Time
 	if w.now.After(at) {
 		at = w.now

@@ -66,7 +66,7 @@ func histories() map[string]func(testing.TB) *play {
 		"cut_off":            make(worker(), say("hi"), begin, reply(engine.StopOutputLimit, reasoning("hm"), call("write")), begin, reply(engine.StopFiltered, text("I ca"))),
 		// Rules 2: reviews, questions, checks, grants that are taken back, screened outputs, compaction.
 		"reviews": make(worker(auto), say("hi"), begin, asksFor("write", "put", "read", "free"), begin, reviewed(1, verdict(api.ReviewAllow)), reviewed(2, verdict(api.ReviewDeny)),
-			reviewed(3, verdict(api.ReviewUnsure)), takeOver, begin, reviewed(4, verdict(api.ReviewAllow)), decide(3, api.AllowOnce, ""), begin, inspected(1, engine.InspectedSucceeded, "did it"), returns(3, "r"), returns(4, "f"), begin, says("done")),
+			reviewed(3, verdict(api.ReviewUnsure)), takeOver, begin, reviewed(4, verdict(api.ReviewAllow)), decide(3, api.AllowOnce, ""), begin, returns(1, "w"), returns(3, "r"), returns(4, "f"), begin, says("done")),
 		"questions": make(worker(asking), say("hi"), begin, reply(engine.StopToolCalls, askUser(colours), askUser(`{"question":"Why?"}`)), answerWith(2, api.Answer{Decision: api.Skipped, Reason: "no time"}),
 			answerWith(1, api.Answer{Decision: api.Answered, Answers: []string{"red", "blue"}}), begin, says("done")),
 		"questions_skipped": make(worker(asking, skipping), say("hi"), begin, reply(engine.StopToolCalls, askUser(colours)), begin, says("done")),

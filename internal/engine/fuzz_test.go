@@ -178,7 +178,13 @@ func ask(t *testing.T, s *engine.State) {
 	engine.Timers(s)
 	engine.UnknownActions(s)
 	commands := []engine.Command{engine.Advance{}, engine.Cancel{}, engine.Delete{}, engine.Message{Text: "hi", WhenBusy: api.BusyInterrupt},
-		engine.TakeOver{Epoch: 2}, engine.Create{}}
+		engine.TakeOver{Epoch: 2}, engine.Create{}, engine.Revoke{Tool: "app.write"}}
+	engine.Fits(s, 100, 1000)
+	if s.Turn != nil {
+		engine.Room(s, 100, 100, 1000)
+		engine.Room(s, 100, 100, 0)
+		commands = append(commands, engine.Compact{Run: s.Turn.Run, Plan: engine.Plan{Items: 1}}, engine.Compact{Run: s.Turn.Run, Full: &engine.Full{}})
+	}
 	for _, e := range engine.Pending(s) {
 		commands = append(commands, engine.Begin{Effect: e},
 			engine.ModelDone{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: e.Epoch, Items: []engine.Item{call("write")}},
@@ -186,11 +192,21 @@ func ask(t *testing.T, s *engine.State) {
 			engine.ToolOutcome{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch},
 			engine.Overdue{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch},
 			engine.Interrupted{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch},
+			engine.Returned{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch},
+			engine.Reviewed{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch, Review: api.Review{Verdict: api.ReviewAllow}},
+			engine.Checked{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch},
+			engine.Compacted{Run: e.Run, Attempt: e.Attempt, Epoch: e.Epoch},
+			engine.CompactError{Run: e.Run, Attempt: e.Attempt, Epoch: e.Epoch, Retryable: true},
 			engine.Inspected{CallID: e.CallID, Attempt: e.Attempt, Answer: engine.InspectedUnknown})
 	}
 	for _, in := range s.Interactions {
-		for _, d := range []api.Decision{api.AllowSession, api.Deny, api.OutcomeRetry, api.OutcomeSucceeded} {
+		for _, d := range []api.Decision{api.AllowSession, api.Deny, api.OutcomeRetry, api.OutcomeSucceeded, api.Skipped} {
 			commands = append(commands, engine.Answer{Interaction: in.ID, Answer: api.Answer{Decision: d}})
+		}
+	}
+	for _, e := range engine.Begun(s) {
+		if c := engine.Unmade(e, e.Epoch, "gone"); c != nil {
+			commands = append(commands, c)
 		}
 	}
 	for _, c := range commands {

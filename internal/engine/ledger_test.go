@@ -19,6 +19,7 @@ type ledger struct {
 	current string
 	queue   []string
 	deleted bool
+	grants  map[string]bool
 	// notStarted is the call of which the host says that its body was never entered.
 	notStarted string
 }
@@ -30,22 +31,32 @@ type runEntry struct {
 	calls       int // answered or lost
 	output      int
 	running     bool
+	compact     bool // it has no message
+	summarises  bool
+	overflowed  bool // the call that is due
+	usage       api.Usage
+	auxiliary   api.Usage         // of reviews and summaries
 	interaction map[string]string // open: ID → call
 	answered    []string          // calls
 }
 
 type callEntry struct {
-	run      string
-	effect   api.Effect
-	refused  bool
-	approved bool
-	starts   int
-	mayStart bool // again
-	results  int
+	run       string
+	tool      engine.Tool
+	refused   bool
+	denied    bool
+	approved  bool
+	byGrant   bool
+	review    bool // the reviewer decides
+	reviewing bool
+	changed   bool
+	starts    int
+	mayStart  bool // again
+	results   int
 }
 
 func newLedger(a engine.Agent) *ledger {
-	l := &ledger{tools: map[string]engine.Tool{}, runs: map[string]*runEntry{}, calls: map[string]*callEntry{}}
+	l := &ledger{tools: map[string]engine.Tool{}, runs: map[string]*runEntry{}, calls: map[string]*callEntry{}, grants: map[string]bool{}}
 	for _, tool := range a.Tools {
 		l.tools[tool.ModelName] = tool
 	}
@@ -72,7 +83,7 @@ func (l *ledger) follow(event engine.Event) error {
 		if l.runs[e.Run] != nil {
 			return fmt.Errorf("run %s is accepted twice", e.Run)
 		}
-		l.runs[e.Run] = &runEntry{limits: e.Limits, interaction: map[string]string{}}
+		l.runs[e.Run] = &runEntry{limits: e.Limits, compact: e.Compact, interaction: map[string]string{}}
 		l.order = append(l.order, e.Run)
 		switch {
 		case !e.Queued && l.current != "":
@@ -98,12 +109,14 @@ func (l *ledger) follow(event engine.Event) error {
 		return l.ended(e)
 	case engine.ModelStarted:
 		r := l.runs[e.Run]
-		for _, id := range r.answered {
-			if l.calls[id].results == 0 {
-				return fmt.Errorf("a model call while call %s has no result", id)
-			}
+		if err := l.allDone(r); err != nil {
+			return fmt.Errorf("a model call while %w", err)
 		}
 		switch {
+		case r.compact:
+			return fmt.Errorf("a model call of %s, which has no message", e.Run)
+		case r.summarises:
+			return fmt.Errorf("a model call of %s while older history is summarised", e.Run)
 		case r.running:
 			return fmt.Errorf("two model calls of %s run at once", e.Run)
 		case r.calls+1 > r.limits.Calls:
@@ -123,8 +136,13 @@ func (l *ledger) follow(event engine.Event) error {
 		r := l.runs[e.Run]
 		r.running = false
 		r.output += int(max(e.Usage.OutputTokens, 0))
+		r.usage = r.usage.Add(e.Usage)
+		if e.Compact && r.overflowed {
+			return fmt.Errorf("call %d of %s makes do with less twice", e.Call, e.Run)
+		}
+		r.overflowed = r.overflowed || e.Compact
 		if e.Lost {
-			r.calls++
+			r.calls, r.overflowed = r.calls+1, false
 		}
 	case engine.ModelFinished:
 		return l.answered(e)
@@ -133,11 +151,17 @@ func (l *ledger) follow(event engine.Event) error {
 		switch {
 		case c.refused:
 			return fmt.Errorf("call %s was refused and starts", e.CallID)
+		case c.denied:
+			return fmt.Errorf("call %s was denied and starts", e.CallID)
+		case c.reviewing:
+			return fmt.Errorf("call %s starts while it is reviewed", e.CallID)
+		case c.changed != (e.Digest != ""):
+			return fmt.Errorf("call %s with changed arguments %t starts with the digest %q", e.CallID, c.changed, e.Digest)
 		case !c.approved:
 			return fmt.Errorf("call %s starts without approval", e.CallID)
 		case c.results > 0:
 			return fmt.Errorf("call %s starts behind its result", e.CallID)
-		case c.starts > 0 && !c.mayStart && !c.effect.Repeatable():
+		case c.starts > 0 && !c.mayStart && !c.tool.Effect.Repeatable():
 			return fmt.Errorf("side effect %s starts again, and nobody said so", e.CallID)
 		case e.Attempt != c.starts+1:
 			return fmt.Errorf("attempt %d follows %d", e.Attempt, c.starts)
@@ -147,11 +171,53 @@ func (l *ledger) follow(event engine.Event) error {
 	case engine.ToolLost:
 		c := l.calls[e.CallID]
 		c.mayStart = l.notStarted == e.CallID
-		if e.Again && !c.mayStart && !c.effect.Repeatable() {
+		if e.Again && !c.mayStart && !c.tool.Effect.Repeatable() {
 			return fmt.Errorf("side effect %s is to run again, and nobody said so", e.CallID)
 		}
 	case engine.ToolInspected:
 		l.calls[e.CallID].mayStart = e.Answer == engine.InspectedNotStarted
+	case engine.ToolReturned:
+		if c := l.calls[e.CallID]; c.starts != e.Attempt || c.results > 0 {
+			return fmt.Errorf("attempt %d of call %s returns, which started %d times and has %d results", e.Attempt, e.CallID, c.starts, c.results)
+		}
+	case engine.ToolChecked:
+		c := l.calls[e.CallID]
+		c.review = e.Review
+		return l.approve(c, e.Approved)
+	case engine.ReviewStarted:
+		c := l.calls[e.CallID]
+		if !c.review || c.reviewing || c.starts > 0 || c.results > 0 || c.tool.Privilege != engine.Ordinary {
+			return fmt.Errorf("a review of call %s begins: %+v", e.CallID, c)
+		}
+		c.reviewing = true
+		return intent(e.Run)
+	case engine.ReviewFinished:
+		r := l.runs[e.Run]
+		l.calls[e.CallID].reviewing = false
+		r.usage, r.auxiliary = r.usage.Add(e.Usage), r.auxiliary.Add(e.Usage)
+	case engine.CompactionStarted:
+		r := l.runs[e.Run]
+		if err := l.allDone(r); err != nil || r.running || r.summarises {
+			return fmt.Errorf("a summary begins beside a call: %v, running %t, summarising %t", err, r.running, r.summarises)
+		}
+		r.summarises = true
+		return intent(e.Run)
+	case engine.CompactionFailed:
+		r := l.runs[e.Run]
+		r.summarises, r.usage, r.auxiliary = false, r.usage.Add(e.Usage), r.auxiliary.Add(e.Usage)
+	case engine.CompactionFinished:
+		r := l.runs[e.Run]
+		if r.summarises != (e.Attempt > 0) {
+			return fmt.Errorf("attempt %d of a summary ends, summarising %t", e.Attempt, r.summarises)
+		}
+		r.summarises, r.usage, r.auxiliary = false, r.usage.Add(e.Usage), r.auxiliary.Add(e.Usage)
+	case engine.GrantRevoked:
+		delete(l.grants, e.Tool)
+		for _, c := range l.calls {
+			if c.byGrant && c.tool.Name == e.Tool && c.starts == 0 {
+				c.approved, c.byGrant = false, false
+			}
+		}
 	case engine.ToolFinished:
 		c := l.calls[e.CallID]
 		if c.results++; c.results > 1 {
@@ -177,8 +243,11 @@ func (l *ledger) ended(e engine.TurnEnded) error {
 			return fmt.Errorf("run %s ends with %d results of call %s", e.Run, l.calls[id].results, id)
 		}
 	}
-	if r.running || len(r.interaction) > 0 {
-		return fmt.Errorf("run %s ends with a call or a question open", e.Run)
+	if r.running || r.summarises || len(r.interaction) > 0 {
+		return fmt.Errorf("run %s ends with a call, a summary or a question open", e.Run)
+	}
+	if e.Usage != r.usage || e.Auxiliary != r.auxiliary {
+		return fmt.Errorf("run %s ends with the usage %+v, %+v, its journal holds %+v", e.Run, e.Usage, e.Auxiliary, r)
 	}
 	if l.current == e.Run {
 		l.current = ""
@@ -198,7 +267,7 @@ func (l *ledger) answered(e engine.ModelFinished) error {
 	r.running = false
 	r.calls++
 	r.output += int(max(e.Usage.OutputTokens, 0))
-	r.answered = nil
+	r.usage, r.overflowed, r.answered = r.usage.Add(e.Usage), false, nil
 	for _, it := range e.Items {
 		if it.Kind != engine.ItemCall {
 			continue
@@ -207,11 +276,16 @@ func (l *ledger) answered(e engine.ModelFinished) error {
 			return fmt.Errorf("call ID %s is there twice", it.CallID)
 		}
 		tool, known := l.tools[it.Name]
-		c := &callEntry{run: e.Run, effect: tool.Effect, refused: it.Code != "", approved: it.Approved != ""}
+		c := &callEntry{run: e.Run, tool: tool, refused: it.Code != "", review: it.Review}
 		if c.refused {
 			c.results = 1
 		} else if !known || tool.Disabled || e.Stop == engine.StopOutputLimit || e.Stop == engine.StopFiltered {
 			return fmt.Errorf("call of %q in an answer that stopped with %s is let pass", it.Name, e.Stop)
+		}
+		if it.Code == "" {
+			if err := l.approve(c, it.Approved); err != nil {
+				return err
+			}
 		}
 		l.calls[it.CallID] = c
 		r.answered = append(r.answered, it.CallID)
@@ -226,11 +300,43 @@ func (l *ledger) resolved(e engine.InteractionResolved) error {
 		return fmt.Errorf("interaction %s is resolved and was not open", e.ID)
 	}
 	delete(r.interaction, e.ID)
+	c := l.calls[id]
+	if e.By == engine.ByReviewer && !c.review {
+		return fmt.Errorf("the reviewer resolves %s, about which it was not asked", e.ID)
+	}
 	switch e.Decision {
-	case api.AllowOnce, api.AllowSession:
-		l.calls[id].approved = true
+	case api.AllowOnce:
+		c.approved, c.changed = true, e.Arguments != ""
+	case api.AllowSession:
+		c.approved, l.grants[c.tool.Name] = true, true
+	case api.Deny:
+		c.denied = true
 	case api.OutcomeRetry:
-		l.calls[id].mayStart = true
+		c.mayStart = true
+	}
+	return nil
+}
+
+// approve takes what lets a call pass without a person. A grant that is gone by then covers nothing.
+func (l *ledger) approve(c *callEntry, by string) error {
+	p := c.tool.Privilege
+	switch {
+	case p == engine.PrivilegeDenied, p != engine.Ordinary && (c.review || by == engine.ApprovedByPolicy), p != engine.PrivilegeUnattended && by == engine.ApprovedByPermission:
+		return fmt.Errorf("a call of %s, whose privilege is %q, is let pass by %q, review %t", c.tool.Name, p, by, c.review)
+	case c.tool.Question && by != "":
+		return fmt.Errorf("a question is let pass by %q", by)
+	}
+	c.byGrant = by == engine.ApprovedByGrant
+	c.approved = by != "" && (!c.byGrant || l.grants[c.tool.Name])
+	return nil
+}
+
+// allDone tells which call of the last answer has no result.
+func (l *ledger) allDone(r *runEntry) error {
+	for _, id := range r.answered {
+		if l.calls[id].results == 0 {
+			return fmt.Errorf("call %s has no result", id)
+		}
 	}
 	return nil
 }
@@ -252,7 +358,7 @@ func request(entries []engine.Entry) model.Request {
 	for _, e := range entries {
 		item := model.Item{Text: e.Text}
 		switch e.Kind {
-		case engine.EntryUser, engine.EntryNotice:
+		case engine.EntryUser, engine.EntryNotice, engine.EntrySummary:
 			item.Kind = model.UserItem
 		case engine.EntryText:
 			item.Kind = model.AssistantItem
