@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -161,7 +160,7 @@ func submissionFields(sub api.Submission, compact bool) map[string]any {
 	}
 	set("autoApproverContext", o.AutoApproverContext, o.AutoApproverContext != nil)
 	set("compaction", o.Compaction, o.Compaction != nil && o.Compaction.AdditionalInstructions != nil)
-	set("guardrails", slices.Sorted(slices.Values(o.Guardrails)), len(o.Guardrails) > 0)
+	set("guardrails", o.Guardrails, len(o.Guardrails) > 0) // in their order, in which they look
 	return fields
 }
 
