@@ -1,0 +1,156 @@
+package service_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/guard"
+	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/scripted"
+	"github.com/openworkerai/openworker/store/memstore"
+	"github.com/openworkerai/openworker/tool"
+)
+
+// deciding runs one turn with one call of a side effect in a service under a false clock, and returns its result, how
+// long it took, and how often the body ran.
+func deciding(t *testing.T, approvals api.Approvals, change func(*service.Config)) (s *service.Service, run api.RunReference, r api.Result, took time.Duration, ran int) {
+	t.Helper()
+	started := time.Now()
+	cfg := service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Clock: clock{started},
+		Providers: []model.Provider{scripted.New(scripted.Config{Script: scripted.ByRound(scripted.Call("act", "{}"), scripted.Text("ok"))})}}
+	change(&cfg)
+	s, err := service.New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := act("Acts.", func(context.Context, tool.Call) (string, error) { ran++; return "done", nil })
+	if err := s.Bind(body); err != nil {
+		t.Fatal(err)
+	}
+	def := api.AgentDefinition{Name: "a", DefaultModel: api.ModelRef{Provider: "Scripted", Name: "m"}, Approvals: approvals, Tools: []api.ToolDeclaration{body.Declaration()}}
+	for _, g := range cfg.Guardrails {
+		def.Guardrails = append(def.Guardrails, g.Name)
+	}
+	agent, err := s.RegisterAgent(t.Context(), "", def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := s.CreateSession(t.Context(), agent, api.SessionOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run, err = s.Submit(t.Context(), api.Submission{Session: session.Session, Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = s.Result(t.Context(), run.Session, run.Run); err != nil {
+		t.Fatal(err)
+	}
+	return s, run, r, time.Since(started), ran
+}
+
+// ended closes a service within a false clock.
+func ended(t *testing.T, s *service.Service) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := s.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(time.Minute) // what was left behind ends with its wait
+}
+
+// AP2, AP6: a check that never answers is waited for a bounded time; then the action is not run, and nobody has refused it.
+func TestACheckThatNeverAnswersLetsNothingRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, run, r, took, ran := deciding(t, never(), func(c *service.Config) {
+			c.Deny = func(context.Context, guard.ToolAction) (guard.Verdict, error) {
+				time.Sleep(time.Minute) // whatever becomes of its context
+				return guard.Allow(), nil
+			}
+		})
+		defer ended(t, s)
+		page, err := s.History(t.Context(), api.HistoryQuery{Session: run.Session})
+		if err != nil || r.Status != api.StatusCompleted || ran != 0 || took < api.DefaultCheckTimeout || took > api.DefaultCheckTimeout+time.Second {
+			t.Fatalf("%+v, %v after %v, ran %d times", r, err, took, ran)
+		}
+		if got := page.Items[2]; got.Code != api.CodeCheckFailed || !strings.Contains(got.Output, "did not answer") || strings.Contains(got.Output, "denied") {
+			t.Errorf("the result is %+v", got)
+		}
+	})
+}
+
+// GR2: a guardrail without a bound of its own has one all the same.
+func TestAGuardrailThatNeverAnswersLetsNothingPass(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _, r, took, _ := deciding(t, never(), func(c *service.Config) {
+			c.Guardrails = []guard.Guardrail{{Name: "g", Points: []guard.Point{guard.ModelInput}, Check: func(context.Context, guard.Unit) (guard.Verdict, error) {
+				time.Sleep(time.Minute)
+				return guard.Allow(), nil
+			}}}
+		})
+		defer ended(t, s)
+		if r.Status != api.StatusFailed || r.Error.Code != api.CodeGuardrailFailed || took < api.DefaultCheckTimeout || took > api.DefaultCheckTimeout+time.Second {
+			t.Fatalf("%+v, %+v after %v", r, r.Error, took)
+		}
+	})
+}
+
+// AP5, C27: however a reviewer keeps from answering, all its tries share one deadline; then a person is asked, for as long
+// as it takes, and is told why.
+func TestAReviewThatComesToNothingLeavesTheCallToAPerson(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		judge   scripted.Reply
+		locked  bool // there is no credential for the reviewer
+		code    api.Code
+		atLeast time.Duration
+		atMost  time.Duration
+		tries   int
+	}{
+		"silent":                    {judge: scripted.Reply{Wait: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}, code: api.CodeReviewTimeout, atLeast: api.DefaultReviewTime, atMost: api.DefaultReviewTime + time.Second, tries: 1},
+		"slow, try after try":       {judge: scripted.Reply{Delay: 12 * time.Second, Err: &model.Error{Kind: model.KindOverloaded, Message: "busy"}}, code: api.CodeReviewTimeout, atLeast: api.DefaultReviewTime, atMost: api.DefaultReviewTime + time.Second, tries: 3},
+		"told to come back later":   {judge: scripted.Reply{Err: &model.Error{Kind: model.KindRateLimited, Message: "later", RetryAfter: time.Hour}}, code: api.CodeReviewTimeout, atLeast: api.DefaultReviewTime, atMost: api.DefaultReviewTime + time.Second, tries: 1},
+		"down":                      {judge: scripted.Reply{Err: &model.Error{Kind: model.KindOverloaded, Message: "503"}}, code: api.CodeProviderOverloaded, atMost: 5 * time.Second, tries: 3},
+		"without a credential here": {judge: scripted.Text("never asked"), locked: true, code: api.CodeCredentialsMissing, atMost: 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				judge := scripted.New(scripted.Config{Name: "Judge", Credential: true, Script: func(model.Request, int) scripted.Reply { return test.judge }})
+				s, run, r, took, ran := deciding(t, api.Approvals{Mode: api.ApproveAuto, ReviewerModel: &api.ModelRef{Provider: "Judge", Name: "j"}}, func(c *service.Config) {
+					c.Providers = append(c.Providers, judge)
+					c.Credentials = secrets(func(context.Context) (string, bool, error) { return "key", !test.locked, nil })
+				})
+				defer ended(t, s)
+				if r.Status != api.StatusInterrupted || len(r.Interactions) != 1 || ran != 0 {
+					t.Fatalf("%+v, ran %d times", r, ran)
+				}
+				in := r.Interactions[0]
+				if in.Review == nil || in.Review.Verdict != api.ReviewUnsure || in.Review.Code != test.code || took < test.atLeast || took > test.atMost {
+					t.Errorf("after %v the person is asked %+v", took, in.Review)
+				}
+				if n := judge.Calls(); n != test.tries {
+					t.Errorf("the reviewer was asked %d times, want %d", n, test.tries)
+				}
+				time.Sleep(time.Hour)
+				state, err := s.State(t.Context(), run.Session)
+				if err != nil || len(state.Interactions) != 1 || state.Activity != api.Waiting {
+					t.Fatalf("an hour later the session is %+v, %v", state, err)
+				}
+				if err := s.Resolve(t.Context(), run.Session, in.ID, api.Answer{Decision: api.AllowOnce}); err != nil {
+					t.Fatal(err)
+				}
+				if r, err := s.Result(t.Context(), run.Session, run.Run); err != nil || r.Status != api.StatusCompleted {
+					t.Fatalf("%+v, %v", r, err)
+				}
+			})
+		})
+	}
+}
