@@ -27,13 +27,17 @@ func (s *Service) Resolve(ctx context.Context, session, interaction string, answ
 		return err
 	}
 	if answer.Reason != "" || answer.Output != "" || len(answer.Answers) > 0 || len(answer.Arguments) > 0 {
-		if answer, err = s.screenAnswer(ctx, session, answer); err != nil {
+		asked, _, err := s.asked(ctx, session, interaction)
+		if err != nil {
 			return err
 		}
-	}
-	if len(answer.Arguments) > 0 {
-		if err := s.checkArguments(ctx, session, interaction, answer.Arguments); err != nil {
+		if answer, err = s.screenAnswer(ctx, session, asked.Run, answer); err != nil {
 			return err
+		}
+		if len(answer.Arguments) > 0 {
+			if err := s.checkArguments(ctx, session, asked, answer.Arguments); err != nil {
+				return err
+			}
 		}
 	}
 	_, err = s.runtime.Submit(ctx, session, engine.Answer{Interaction: interaction, Answer: answer})
@@ -81,21 +85,40 @@ func checkText(name, text string, limit int) error {
 	return nil
 }
 
-// screenAnswer lets the guardrails in force for the current turn see what a person has written.
-func (s *Service) screenAnswer(ctx context.Context, session string, answer api.Answer) (api.Answer, error) {
+// asked is the event of an interaction, open or resolved, and its number.
+func (s *Service) asked(ctx context.Context, session, interaction string) (engine.InteractionRequired, uint64, error) {
+	var none engine.InteractionRequired
+	if _, err := s.session(ctx, session); err != nil {
+		return none, 0, err
+	}
+	fact, err := s.named(ctx, session, interaction, "-i")
+	if err != nil {
+		return none, 0, err
+	}
+	e, ok := fact.Event.(engine.InteractionRequired)
+	if !ok || e.ID != interaction {
+		return none, 0, notFound(session, interaction)
+	}
+	return e, fact.Number, nil
+}
+
+func notFound(session, interaction string) error {
+	return api.Errorf(api.CodeInteractionNotFound, "session %s has no interaction %q; its state lists those that are open", session, interaction)
+}
+
+// screenAnswer lets guardrails see what a person has written: those in force for the run that asked, also where it has
+// ended since, so that the same answer is the same for ever.
+func (s *Service) screenAnswer(ctx context.Context, session, run string, answer api.Answer) (api.Answer, error) {
 	f, err := s.session(ctx, session)
 	if err != nil {
 		return answer, err
 	}
-	state, _, err := s.load(ctx, session)
+	accepted, err := s.named(ctx, session, run, "-r")
 	if err != nil {
 		return answer, err
 	}
-	var turn []string
-	if state.Turn != nil {
-		turn = state.Turn.Guardrails
-	}
-	in, err := s.inForce(f, turn)
+	turn, _ := accepted.Event.(engine.TurnAccepted)
+	in, err := s.inForce(f, turn.Guardrails)
 	if err != nil {
 		return answer, err
 	}
@@ -119,25 +142,17 @@ func (s *Service) screenAnswer(ctx context.Context, session string, answer api.A
 
 // checkArguments checks changed arguments against the schema of the tool that the interaction is about. The
 // session's owner does it again right before the action starts.
-func (s *Service) checkArguments(ctx context.Context, session, interaction string, arguments json.RawMessage) error {
+func (s *Service) checkArguments(ctx context.Context, session string, asked engine.InteractionRequired, arguments json.RawMessage) error {
 	f, err := s.session(ctx, session)
 	if err != nil {
 		return err
-	}
-	asked, err := s.named(ctx, session, interaction, "-i")
-	if err != nil {
-		return err
-	}
-	e, ok := asked.Event.(engine.InteractionRequired)
-	if !ok || e.ID != interaction {
-		return api.Errorf(api.CodeInteractionNotFound, "session %s has no interaction %q; its state lists those that are open", session, interaction)
 	}
 	_, def, err := s.agent(ctx, "", api.AgentReference{Name: f.agent.Name, Digest: f.agent.Digest})
 	if err != nil {
 		return err
 	}
 	for _, d := range def.Tools {
-		if d.Name != e.Name {
+		if d.Name != asked.Name {
 			continue
 		}
 		schema, err := tool.Compile(d.InputSchema)
@@ -145,7 +160,7 @@ func (s *Service) checkArguments(ctx context.Context, session, interaction strin
 			return err
 		}
 		if err := schema.Validate(arguments); err != nil {
-			return api.Errorf(api.CodeArgumentsInvalid, "the changed arguments of %s are not taken, and interaction %s stays open: %s", e.Name, interaction, api.AsError(err).Message)
+			return api.Errorf(api.CodeArgumentsInvalid, "the changed arguments of %s are not taken, and interaction %s stays open: %s", asked.Name, asked.ID, api.AsError(err).Message)
 		}
 	}
 	return nil
@@ -188,21 +203,17 @@ func (g inForce) screen(ctx context.Context, about guard.Context, what, text str
 
 // resolvedLongAgo finds in the journal how an interaction was resolved that the state remembers no more.
 func (s *Service) resolvedLongAgo(ctx context.Context, session, interaction string, answer api.Answer) error {
-	unknown := api.Errorf(api.CodeInteractionNotFound, "session %s has no interaction %q; its state lists those that are open", session, interaction)
-	asked, err := s.named(ctx, session, interaction, "-i")
+	_, after, err := s.asked(ctx, session, interaction)
 	if err != nil {
 		return err
 	}
-	if e, ok := asked.Event.(engine.InteractionRequired); !ok || e.ID != interaction {
-		return unknown
-	}
-	for after := asked.Number; ; {
+	for {
 		facts, err := s.read(ctx, store.RecordQuery{Session: session, After: after, Limit: 500})
 		if err != nil {
 			return err
 		}
 		if len(facts) == 0 {
-			return unknown
+			return notFound(session, interaction)
 		}
 		for _, f := range facts {
 			e, ok := f.Event.(engine.InteractionResolved)

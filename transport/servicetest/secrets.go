@@ -147,4 +147,71 @@ var secretTests = []test{
 			s.Error("the search finds nothing at all")
 		}
 	}},
+	{"GR3 AP3 an answer is looked at by the guardrails of the turn that asked, also when it is sent again behind that turn's end", func(s *stage) {
+		s.open(World{Model: rounds(calls("act"), Answer{Text: "ok"}), Tools: []Tool{action("act", "", nothing)}, Guardrails: []Guardrail{redacting("t", secret, "user_input")}}, asking)
+		id := s.session()
+		run := s.send(id, "go", api.TurnOptions{Guardrails: []string{"t"}})
+		in := s.ends(run, api.StatusInterrupted).Interactions[0].ID
+		deny := api.Answer{Decision: api.Deny, Reason: secret}
+		s.no(s.Resolve(s.Context(), id, in, deny))
+		s.ends(run, api.StatusCompleted)
+		s.no(s.Resolve(s.Context(), id, in, deny))
+		other := s.send(id, "go")
+		s.ends(other, api.StatusInterrupted)
+		s.no(s.Resolve(s.Context(), id, in, deny))
+		s.answer(id, api.Answer{Decision: api.Deny, Reason: plain}) // that turn has no guardrail
+		s.ends(other, api.StatusCompleted)
+		if where := s.stores(secret); len(where) > 0 {
+			s.Errorf("it stands in %v", where)
+		}
+	}},
+	{"GR1 GR4 what an action reports after its turn was cancelled, or to an inspection, is looked at as well", func(s *stage) {
+		for _, tt := range []struct {
+			name    string
+			inspect bool
+		}{{"late", false}, {"inspected", true}} {
+			out := make(chan struct{})
+			begun := make(chan struct{}, 1)
+			act := action("act", "", func(ctx context.Context, _ ToolCall) (string, error) {
+				begun <- struct{}{}
+				<-out // it takes its time, whatever it is told
+				return secret + " and " + plain, nil
+			})
+			if tt.inspect {
+				act.Inspect = func(context.Context, ToolCall) (string, string, error) {
+					return "succeeded", secret + " and " + plain, nil
+				}
+			}
+			w := World{Model: then(calls("act"), Answer{Text: "ok"}), Tools: []Tool{act}, Guardrails: []Guardrail{redacting("g", secret, "tool_result")}}
+			change := func(d *api.AgentDefinition) { d.Name, d.Guardrails = tt.name, []string{"g"} }
+			s.open(w, change)
+			id := s.session()
+			run := s.send(id, "go")
+			<-begun
+			s.until(id, api.EventToolCallStarted)
+			if tt.inspect {
+				s.process.Crash()
+				close(out)
+				s.open(w, change)
+				s.ends(run, api.StatusCompleted)
+				if r := s.results(id)[0]; r.Output != "[x] and "+plain || r.Code != "" {
+					s.Errorf("the result is %+v", r)
+				}
+			} else {
+				s.no(s.Cancel(s.Context(), id, run.Run))
+				s.ends(run, api.StatusCancelled)
+				close(out)
+				late := decode[api.ToolCallFinished](s, s.until(id, api.EventToolOutcomeLate))
+				if late.Output != "[x] and "+plain {
+					s.Errorf("the late outcome is %+v", late)
+				}
+				s.say(id, "next")
+			}
+			if where := s.stores(secret); len(where) > 0 {
+				s.Errorf("%s: it stands in %v", tt.name, where)
+			}
+			s.process.Stop()
+		}
+		s.look()
+	}},
 }
