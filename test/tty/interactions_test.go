@@ -131,9 +131,9 @@ func TestOlderHistoryIsSummarisedOnDemand(t *testing.T) {
 	s.say("write to bob@example.com")
 	s.See(t, "> write to [redacted: email]\n\n  the guardrail sensitive redacted the message")
 	s.idle()
-	for range 2 {
-		s.say("count to 400")
-		s.See(t, "399, 400.")
+	for _, number := range []string{"2", "3"} {
+		s.paste(strings.Repeat("a long message ", 40))
+		s.See(t, "message "+number+" of\nthis conversation")
 		s.idle()
 	}
 	s.say("/compact")
