@@ -78,8 +78,29 @@ func TestCompaction(t *testing.T) {
 			},
 		},
 		{
-			name:     "an empty plan where something had to be done ends the run too",
+			name:     "what cannot be made smaller is tried as it is: the provider may take what an estimate forbids",
 			given:    before,
+			when:     plan(engine.Plan{}),
+			events:   []string{"compaction_finished 0"},
+			pending:  []string{"model 1/1"},
+			due:      "+0s",
+			activity: "active",
+			check: func(t *testing.T, p *play) {
+				if !engine.Fits(p.state, 1<<20, 100) {
+					t.Error("it does not fit, and would be planned for again")
+				}
+			},
+		},
+		{
+			name:     "C45 and that once",
+			given:    then(before, plan(engine.Plan{})),
+			when:     plan(engine.Plan{}),
+			events:   []string{"turn_ended r1 failed context_exhausted"},
+			activity: "idle",
+		},
+		{
+			name:     "C45 what overflowed when it was tried ends the run",
+			given:    then(before, plan(engine.Plan{}), begin, fails(api.CodeContextExhausted, false)),
 			when:     plan(engine.Plan{}),
 			events:   []string{"turn_ended r1 failed context_exhausted"},
 			activity: "idle",
@@ -400,4 +421,24 @@ func TestOverflow(t *testing.T) {
 			activity: "active",
 		},
 	})
+}
+
+// A process that stored the bare last answer and ended leaves a turn that is to end, not one to summarise for.
+func TestNoSummaryBeginsForATurnThatIsToEnd(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, worker()).play(say("hi"), begin)
+	bare := engine.ModelFinished{Run: p.runs[0], Call: 1, Attempt: 1, Epoch: 1, Items: []engine.Item{text("done")}, Stop: engine.StopEnd}
+	after, err := engine.Apply(p.state, engine.Fact{Number: p.state.Head + 1, Time: p.state.Time, Event: bare})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.append(p.state.Time, bare)
+	p.state = after
+	if summarises(p); p.err != nil || len(p.events) > 0 {
+		t.Errorf("the plan gave %v, %v", p.events, p.err)
+	}
+	p.play(advance)
+	if diff := cmp.Diff([]string{"turn_ended r1 completed"}, p.lines(p.events)); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
 }

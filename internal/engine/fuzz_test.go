@@ -94,6 +94,40 @@ func TestEventsThatCannotFollowAreToldWithTheirTrail(t *testing.T) {
 	}
 }
 
+func TestDecisionsThatCannotFollowAreRefused(t *testing.T) {
+	t.Parallel()
+	reviewed := newPlay(t, worker(auto)).play(say("hi"), begin, asksFor("write", "put"), func(p *play) { p.must(engine.Begin{Effect: engine.Pending(p.state)[0], Epoch: 1}) })
+	summarising := newPlay(t, worker()).play(say("hi"), summarises)
+	due := newPlay(t, worker()).play(say("hi"), begin, fails(api.CodeContextExhausted, false))
+	screening := newPlay(t, worker()).play(say("hi"), begin, asksFor("write"), begin, screened(1, ""))
+	run := reviewed.runs[0] // of each
+	for name, test := range map[string]struct {
+		on    *play
+		event engine.Event
+	}{
+		"a second start of a review":          {reviewed, engine.ReviewStarted{Run: run, CallID: reviewed.calls[0], Attempt: 2}},
+		"an end of a review that never began": {reviewed, engine.ReviewFinished{Run: run, CallID: reviewed.calls[1], Attempt: 1}},
+		"a start of what is reviewed":         {reviewed, engine.ToolStarted{Run: run, CallID: reviewed.calls[0], Attempt: 1}},
+		"a question about what is reviewed":   {reviewed, engine.InteractionRequired{Run: run, ID: "i", Interaction: api.InteractionApproval, CallID: reviewed.calls[0]}},
+		"a check of what is reviewed":         {reviewed, engine.ToolChecked{Run: run, CallID: reviewed.calls[0]}},
+		"a summary with a call open":          {reviewed, engine.CompactionStarted{Run: run, Attempt: 1}},
+		"an end while a summary runs":         {summarising, engine.TurnEnded{Run: run}},
+		"a second summary":                    {summarising, engine.CompactionStarted{Run: run, Attempt: 2}},
+		"a model call beside a summary":       {summarising, engine.ModelStarted{Run: run, Call: 1, Attempt: 1}},
+		"a shortening beside a summary":       {summarising, engine.CompactionFinished{Run: run}},
+		"a failure of another attempt":        {summarising, engine.CompactionFailed{Run: run, Attempt: 2}},
+		"a model call before a due summary":   {due, engine.ModelStarted{Run: run, Call: 1, Attempt: 2}},
+		"a summary that never began":          {due, engine.CompactionFinished{Run: run, Attempt: 1}},
+		"a second return":                     {screening, engine.ToolReturned{Run: run, CallID: screening.calls[0], Attempt: 1}},
+		"a start of what has returned":        {screening, engine.ToolStarted{Run: run, CallID: screening.calls[0], Attempt: 2}},
+	} {
+		var illegal *engine.TransitionError
+		if _, err := engine.Apply(test.on.state, engine.Fact{Number: test.on.state.Head + 1, Event: test.event}); !errors.As(err, &illegal) {
+			t.Errorf("%s gave %v", name, err)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	for _, line := range corpusLines(f) {
 		f.Add(string(line.Kind), line.Version, []byte(line.Data))
