@@ -62,7 +62,8 @@ type SessionCreated struct {
 	Metadata  map[string]string `json:"metadata,omitempty"`
 }
 
-// SessionTakenOver is the data of session_taken_over: another process goes on.
+// SessionTakenOver is the data of session_taken_over: another process goes on, or is to: then Process is "", and the one
+// that held the session lacks what the turn needs.
 type SessionTakenOver struct {
 	Epoch   uint64 `json:"epoch"`
 	From    string `json:"from,omitempty"`

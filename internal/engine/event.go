@@ -367,7 +367,8 @@ type InteractionResolved struct {
 	Review    *api.Review `json:"review,omitempty"`
 }
 
-// TakenOver records that another claim goes on with the session. From is "" where nobody held it.
+// TakenOver records that another claim goes on with the session. From is "" where nobody held it. Process is "" where
+// the holder gives it up with this event, since it lacks what the turn needs.
 type TakenOver struct {
 	Epoch   uint64 `json:"epoch"`
 	From    string `json:"from,omitempty"`

@@ -91,6 +91,14 @@ func (a *Actor) decide() {
 			return
 		}
 	}
+	unable := owned && b.unable()
+	if unable && len(b.facts) == 0 {
+		// Another process may have what the turn needs. Giving the session up needs an event to ride on too.
+		if _, err := b.decide(engine.TakeOver{Epoch: b.epoch}); err != nil {
+			a.fault(err)
+			return
+		}
+	}
 	if len(b.facts) == 0 {
 		a.queue = rest
 		a.settle(b.inputs)
@@ -100,7 +108,7 @@ func (a *Actor) decide() {
 		return
 	}
 	a.queue = rest
-	release := (owned || b.claims) && b.rests()
+	release := unable || (owned || b.claims) && b.rests()
 	if release && b.claims && !b.takes {
 		b.claims, release = false, false // all is said and done in one append: nothing was begun under the claim
 	}

@@ -91,6 +91,21 @@ func (b *batch) rests() bool {
 	return due.IsZero() || due.After(b.env.Now.Add(longWait)) && due.After(b.state.Time.Add(longWait))
 }
 
+// unable reports whether this process lacks what the turn needs, and has begun nothing of it: a turn that was queued
+// may need a guardrail, or a provider, which the one before it did not need.
+func (b *batch) unable() bool {
+	a := b.a
+	if b.state.Turn == nil || a.env.Can(engine.Needs(b.state)) || len(a.outputs) > 0 || len(engine.Begun(b.state)) > 0 {
+		return false
+	}
+	for _, r := range a.running {
+		if !r.overdue {
+			return false
+		}
+	}
+	return true
+}
+
 // bareDue reports whether something can start now that has no intent.
 func (b *batch) bareDue() bool {
 	return slices.ContainsFunc(engine.Pending(b.state), func(e engine.Effect) bool { return e.Kind.Bare() && !e.NotBefore.After(b.env.Now) })

@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,6 +31,8 @@ type rig struct {
 	fail func(store.Append) memstore.Fate
 	// deaf drops reads of the conversation.
 	deaf bool
+	// lacks names a need that the process does not have, "" for none.
+	lacks string
 }
 
 func newRig(t *testing.T) *rig {
@@ -59,7 +62,7 @@ func newRig(t *testing.T) *rig {
 // load begins with an actor that knows nothing yet.
 func (r *rig) load() {
 	r.actor = runtime.NewActor("s", runtime.ActorEnv{
-		Process: func() string { return "p" }, Live: func(id string) bool { return id == "p" }, Can: func([]string) bool { return true },
+		Process: func() string { return "p" }, Live: func(id string) bool { return id == "p" }, Can: func(needs []string) bool { return !slices.Contains(needs, r.lacks) },
 		NewID:  func() string { r.ids++; return fmt.Sprintf("x%d", r.ids) },
 		Jitter: func() float64 { return 0.5 }, Parallel: 4, Grace: time.Second, SnapshotEvery: 1,
 	})
@@ -284,5 +287,54 @@ func TestALeaseIsOfOneProcessIDAndNotOfTheNext(t *testing.T) {
 	l.Step(wall, time.Second, runtime.LeaseStop{})
 	if l.Live("two", time.Second) {
 		t.Fatal("a process that stops starts nothing")
+	}
+}
+
+// A guardrail of a message may be one that the process which runs the turn before it does not have.
+func TestASessionIsGivenUpForATurnThatNeedsWhatThisProcessLacks(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*rig){
+		"when that turn begins by its own hand": func(r *rig) { r.answer(engine.Item{Kind: engine.ItemText, Text: "done"}) },
+		"when another process lets it begin": func(r *rig) {
+			s, _ := r.begun()
+			r.step(runtime.Done{Ticket: s.Ticket, Command: engine.ModelError{Run: s.Effect.Run, Call: 1, Attempt: 1, Epoch: s.Epoch, Code: api.CodeProviderOverloaded, Retryable: true, RetryAfter: time.Second}})
+			state := r.actor.State()
+			events, after, err := engine.Decide(state, engine.Cancel{}, engine.Env{Now: r.now})
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			a := store.Append{ID: "other", Session: "s", Known: state.Head, Time: after.Time,
+				Index: store.Index{Due: engine.Due(after), Needs: engine.Needs(after), Activity: engine.Activity(after)}}
+			for _, e := range events {
+				stored, err := engine.Encode(e)
+				if err != nil {
+					r.t.Fatal(err)
+				}
+				a.Records = append(a.Records, store.Record{Kind: string(stored.Kind), Version: stored.Version, Run: stored.Run, Item: stored.Item, Terminal: stored.Terminal, Data: stored.Data})
+			}
+			if _, err := r.mem.Append(context.Background(), a); err != nil {
+				r.t.Fatal(err)
+			}
+			r.step(runtime.Moved{Head: after.Head})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.lacks = engine.NeedGuardrail("extra")
+			r.send("first")
+			r.step(runtime.Submit{Command: engine.Message{Text: "second", WhenBusy: api.BusyQueue, Guardrails: []string{"extra"}}, Waiter: 2})
+			end(r)
+			row, err := r.mem.Session(t.Context(), "s")
+			if err != nil || row.Holder != "" || row.Index.Due.IsZero() || r.actor.Owns() {
+				t.Errorf("the session is held by %q, due at %v (%v); want it to be due and nobody's", row.Holder, row.Index.Due, err)
+			}
+			if state := r.actor.State(); state.Turn == nil || state.Turn.Guardrails == nil {
+				t.Errorf("the turn under way is %+v; want the second one", state.Turn)
+			}
+			if _, starts := r.begun(); starts != 1 {
+				t.Errorf("%d effects were started; want the first turn's alone", starts)
+			}
+		})
 	}
 }
