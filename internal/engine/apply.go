@@ -203,6 +203,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 				c := ToolCall{ID: it.CallID, Index: i}
 				if known := s.Agent.byModelName(it.Name); known != nil {
 					c.Name, c.Effect = known.Name, known.Effect
+					c.Multiple = known.Question && ParseQuestion(it.Arguments).Multiple
 				}
 				switch {
 				case it.Code != "":

@@ -30,6 +30,7 @@ func (d *decision) ask(callID string, kind api.InteractionKind, arguments string
 	if kind == api.InteractionApproval {
 		if known := d.s.Agent.byName(c.Name); known != nil && known.Question {
 			q := ParseQuestion(arguments)
+			q.Multiple = c.Multiple // known also where the arguments are not at hand
 			in.Interaction, in.Question = api.InteractionQuestion, &q
 		}
 		in.Review = c.Review.Verdict

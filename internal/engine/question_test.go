@@ -187,3 +187,26 @@ func skipQuestions(skip bool) move {
 		p.must(engine.Create{Event: engine.SessionCreated{Secret: []byte("secret"), Agent: p.agent, AutoSkipQuestions: &skip}})
 	}
 }
+
+// The answer was stored alone, and its question is opened by somebody who does not have the arguments at hand.
+func TestAQuestionThatIsOpenedWithoutItsArgumentsStillTakesSeveralAnswers(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, worker(asking)).play(say("hi"), begin)
+	answer, _, err := engine.Decide(p.state, p.modelDone(engine.StopToolCalls, 10, askUser(colours)), engine.Env{Now: p.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare, err := engine.Apply(p.state, engine.Fact{Number: p.state.Head + 1, Time: p.state.Time, Event: answer[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, open, err := engine.Decide(bare, engine.Advance{}, engine.Env{Now: p.now})
+	if err != nil || len(opened) != 1 {
+		t.Fatalf("got %+v, %v; want one interaction", opened, err)
+	}
+	asked := opened[0].(engine.InteractionRequired)
+	both := engine.Answer{Interaction: asked.ID, Answer: api.Answer{Decision: api.Answered, Answers: []string{"red", "blue"}}}
+	if events, _, err := engine.Decide(open, both, engine.Env{Now: p.now}); err != nil || !asked.Question.Multiple {
+		t.Errorf("asked as %+v; two answers give %+v, %v", asked.Question, events, err)
+	}
+}

@@ -136,9 +136,11 @@ type ToolCall struct {
 	// Doubt: an attempt was lost that may have acted, and no inspection has said that it did not.
 	Doubt bool `json:"doubt,omitempty"`
 	// Approved says who let it pass without a person; Changed that a person has changed its arguments.
-	Approved string     `json:"approved,omitempty"`
-	Changed  bool       `json:"changed,omitempty"`
-	Failed   bool       `json:"failed,omitempty"` // with ToolScreening
+	Approved string `json:"approved,omitempty"`
+	Changed  bool   `json:"changed,omitempty"`
+	Failed   bool   `json:"failed,omitempty"` // with ToolScreening
+	// Multiple: it is a question that takes several answers.
+	Multiple bool       `json:"multiple,omitempty"`
 	Review   ToolReview `json:"review,omitzero"`
 }
 
