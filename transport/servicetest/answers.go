@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/openworkerai/openworker/api"
 )
@@ -154,6 +155,48 @@ var answerTests = []test{
 		s.code(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.AllowOnce, Arguments: []byte(`{"n":7}`)}), api.CodeAlreadyResolved)
 		if len(ran.all()) > 0 {
 			s.Fatalf("ran with %v", ran.all())
+		}
+	}},
+	{"C10 AP3 an approval is used up by the start of its action: behind a crash the outcome is asked about, and a retry runs what was approved", func(s *stage) {
+		var asked, ran seen[string]
+		var dead atomic.Bool
+		g := newGate()
+		w := World{Model: rounds(calls("act"), Answer{Text: "ok"}), Deny: func(_ context.Context, a Action) (Verdict, error) {
+			asked.add(fmt.Sprint(a.Arguments, a.Changed))
+			return allowed, nil
+		}, Tools: []Tool{action("act", "", func(ctx context.Context, c ToolCall) (string, error) {
+			ran.add(fmt.Sprint(c.Arguments, c.Attempt))
+			if !dead.Load() {
+				g.pass(ctx, "act")
+			}
+			return "done", ctx.Err()
+		})}}
+		s.open(w, asking)
+		id := s.session()
+		run := s.send(id, "go")
+		approval := s.ends(run, api.StatusInterrupted).Interactions[0]
+		allow := api.Answer{Decision: api.AllowOnce, Arguments: []byte(`{"n":7}`)}
+		s.no(s.Resolve(s.Context(), id, approval.ID, allow))
+		g.await(s)
+		s.process.Crash()
+		dead.Store(true)
+		s.open(w, asking)
+		r := s.ends(run, api.StatusInterrupted)
+		if len(r.Interactions) != 1 || r.Interactions[0].Kind != api.InteractionUnknownOutcome || r.Interactions[0].ID == approval.ID || r.Interactions[0].Call.CallID != approval.Call.CallID {
+			s.Fatalf("asked are %+v", r.Interactions)
+		}
+		s.no(s.Resolve(s.Context(), id, approval.ID, allow)) // told before, and nothing comes of it
+		s.code(s.Resolve(s.Context(), id, r.Interactions[0].ID, allow), api.CodeInvalidRequest)
+		s.answer(id, api.Answer{Decision: api.OutcomeRetry})
+		s.ends(run, api.StatusCompleted)
+		if got := ran.all(); !slices.Equal(got, []string{`{"n":7}1`, `{"n":7}2`}) {
+			s.Errorf("it ran as %q", got)
+		}
+		if got := asked.all(); len(got) < 3 || got[0] != `{"n":0}false` || got[1] != `{"n":7}true` || got[2] != `{"n":7}true` {
+			s.Errorf("the application was asked about %q", got)
+		}
+		if n := count(s.events(id), api.EventInteractionRequired); n != 2 {
+			s.Errorf("%d questions were put", n)
 		}
 	}},
 }
