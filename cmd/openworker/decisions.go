@@ -76,8 +76,7 @@ func (m *Main) giveAnswer(ctx context.Context, h *openworker.Harness, open openw
 func (m *Main) allowCommand(owner *string) *cobra.Command {
 	var session bool
 	var arguments string
-	var cmd *cobra.Command
-	cmd = &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "allow ID",
 		Short: "Let a tool be called: once, or from now on",
 		Long: `Lets the call run: this once, with --session this and every later one of the
@@ -181,9 +180,8 @@ func picked(q *api.Question, text string) string {
 
 func (m *Main) outcomeCommand(owner *string) *cobra.Command {
 	var output, reason string
-	var cmd *cobra.Command
 	outcomes := map[string]api.Decision{"succeeded": api.OutcomeSucceeded, "failed": api.OutcomeFailed, "retry": api.OutcomeRetry}
-	cmd = &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "outcome ID succeeded|failed|retry",
 		Short: "Say what became of an action whose process died inside it",
 		Long: `Says what became of an action whose process died inside it: it succeeded, and

@@ -22,6 +22,7 @@ func (m *chat) compact(string) tea.Cmd {
 
 // compaction tells how a summary comes along.
 func (m *chat) compaction(t *turn, e api.Event) {
+	t.summary = false
 	switch e.Type {
 	case api.EventCompactionStarted:
 		t.compacting = true

@@ -59,7 +59,10 @@ func TestDecisionsOfNobodyAreQuietLines(t *testing.T) {
 		}, "  older history is summarised: 40 items, of ~7.2k tokens\n  attempt 1 at a summary failed, again in 2.0s: provider_overloaded: busy\n  older history is summarised: 1 item, of ~7.2k tokens\n" +
 			"  the model is sent ~900 tokens now; the history stays whole"},
 		{"items that are only shortened", []happening{{api.EventCompactionStarted, api.CompactionStarted{Attempt: 1, ItemBytes: 4000, Tokens: 7200}}}, "  long items are shortened for the model to 4.0k bytes, of ~7.2k tokens"},
-		{"a summary that was asked for", []happening{{api.EventTurnAccepted, api.TurnAccepted{Kind: "compaction"}}, {api.EventTurnEnded, api.TurnEnded{Status: api.StatusCompleted}}}, ""},
+		{"a summary that was asked for", []happening{{api.EventTurnAccepted, api.TurnAccepted{Kind: "compaction"}}, {api.EventTurnEnded, api.TurnEnded{Status: api.StatusCompleted}}}, "  there was nothing to summarise"},
+		{"a summary that was asked for, and made", []happening{{api.EventTurnAccepted, api.TurnAccepted{Kind: "compaction"}}, {api.EventCompactionStarted, api.CompactionStarted{Items: 2, Tokens: 50}},
+			{api.EventCompactionFinished, api.CompactionFinished{Tokens: 20}}, {api.EventTurnEnded, api.TurnEnded{Status: api.StatusCompleted}}},
+			"  older history is summarised: 2 items, of ~50 tokens\n  the model is sent ~20 tokens now; the history stays whole"},
 		{"a summary that was asked for and taken back", []happening{accepted, {api.EventTurnAccepted, api.TurnAccepted{Kind: "compaction", Queued: true}}, {api.EventTurnEnded, api.TurnEnded{Status: api.StatusCancelled}}},
 			"> go\n\n  a queued message was taken back: /compact"},
 	}

@@ -32,7 +32,8 @@ type turn struct {
 	given      int             // bytes of said that the splitter has
 	reviews    map[string]bool // calls that the reviewer is asked about
 	compacting bool
-	shown      int // of the calls: how many are printed
+	summary    bool // it is a compaction that was asked for, and nothing is summarised yet
+	shown      int  // of the calls: how many are printed
 }
 
 // attempt is what a delta belongs to; when a part of it changes the text so far is void.
@@ -227,7 +228,7 @@ func (m *chat) started(e api.Event) {
 
 func (m *chat) begin(e api.Event, q queued) {
 	m.enter(e.Run, e.Time)
-	if !q.compaction {
+	if m.turn.summary = q.compaction; !q.compaction {
 		m.message(q.text)
 	}
 }
@@ -337,6 +338,10 @@ func (m *chat) ended(e api.Event, d api.TurnEnded) {
 		m.note("(cancelled)")
 	case api.StatusLimitReached:
 		m.note("(the turn reached its limit)")
+	case api.StatusCompleted:
+		if m.turn != nil && m.turn.summary {
+			m.note("there was nothing to summarise")
+		}
 	}
 	if m.turn != nil {
 		m.took = e.Time.Sub(m.turn.began)
