@@ -2,8 +2,9 @@ package sim
 
 import (
 	"errors"
-	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -34,7 +35,14 @@ func (w *world) send() {
 			return
 		}
 	} else {
-		sub = &submission{session: pick(w, w.order), text: w.newID("m")}
+		s := pick(w, w.order)
+		if len(s.state.Queue) > 2 && w.chance(0.8) {
+			return // what waits is mostly worked off when things go well again, which shows little
+		}
+		sub = &submission{session: s, text: w.words("m", 1500)}
+		if w.chance(0.01) {
+			sub.text += strings.Repeat(" word", 3*smallWindow/4) // which alone may be too much
+		}
 		if w.chance(0.7) {
 			sub.key = w.newID("k")
 		}
@@ -44,6 +52,12 @@ func (w *world) send() {
 	msg := engine.Message{Text: sub.text, SubmissionID: sub.key, WhenBusy: when}
 	if w.chance(0.2) {
 		msg.Addendum = "be brief"
+	}
+	if w.chance(0.1) {
+		msg.Guardrails = []string{turnGuardrail}
+	}
+	if w.chance(0.1) {
+		msg.Model = api.ModelRef{Provider: provider, Name: pick(w, []string{modelName, smallModel})}
 	}
 	if sub.key == "" {
 		w.submit(p, sub, msg)
@@ -72,12 +86,17 @@ func (w *world) lookUp(p *process, sub *submission, otherwise func()) {
 }
 
 func (w *world) submit(p *process, sub *submission, msg engine.Message) {
+	if agent := sub.session.state.Agent; !p.guards && len(agent.Guardrails)+len(msg.Guardrails) > 0 {
+		w.saw("missing guardrail")
+		sub.refused = true // what nobody has looked at is not taken
+		return
+	}
 	id := p.submit(sub.session.id, runtime.Submit{Command: msg}, func(r runtime.Reply) {
 		switch {
 		case errors.Is(r.Err, store.ErrReceiptTaken):
 			w.lookUp(p, sub, func() {})
 		case r.Err != nil:
-			w.log("%s: message %s is refused: %v", p.name, sub.text, r.Err)
+			w.log("%s: message %s is refused: %v", p.name, brief(sub.text), r.Err)
 			sub.refused = true
 		default:
 			for _, f := range r.Facts {
@@ -103,7 +122,7 @@ func (w *world) submit(p *process, sub *submission, msg engine.Message) {
 
 // acknowledge notes what a caller was told. From now on it must be so.
 func (w *world) acknowledge(sub *submission, run string) {
-	w.log("message %s is acknowledged as %s", sub.text, run)
+	w.log("message %s is acknowledged as %s", brief(sub.text), run)
 	if sub.run != "" && sub.run != run {
 		w.fail("submission %s was acknowledged as %s and now as %s", sub.key, sub.run, run)
 	}
@@ -134,58 +153,19 @@ func (w *world) cancel() {
 	})
 }
 
-// answer answers some interaction: an open one, or one that was answered before.
-func (w *world) answer() {
-	s := pick(w, w.order)
-	if len(s.asked) == 0 || s.deleted {
-		return
-	}
-	id := pick(w, s.asked)
-	if open := s.state.Interactions; len(open) > 0 && w.chance(0.8) {
-		id = pick(w, open).ID
-	}
-	w.answerOne(s, id)
-	if w.chance(0.3) { // somebody else answers too
-		w.answerOne(s, id)
-	}
-}
-
-func (w *world) answerOne(s *session, id string) {
-	p := w.someone()
-	if p == nil {
-		return
-	}
-	decisions := []api.Decision{api.AllowOnce, api.AllowSession, api.Deny, api.OutcomeSucceeded, api.OutcomeFailed, api.OutcomeRetry}
-	a := api.Answer{Decision: pick(w, decisions), By: fmt.Sprintf("person %d", w.rng.IntN(3))}
-	if w.chance(0.2) {
-		a.Reason = "because"
-	}
-	p.submit(s.id, runtime.Submit{Command: engine.Answer{Interaction: id, Answer: a}}, func(r runtime.Reply) {
-		if s.deleted {
-			return
-		}
-		stands, resolved := s.resolved[id]
-		switch {
-		case r.Err == nil && (!resolved || stands != a.Decision):
-			w.fail("answer %s to %s is acknowledged, but the journal says %q", a.Decision, id, stands)
-		case errors.Is(r.Err, api.ErrAlreadyResolved) && !resolved:
-			w.fail("%s is said to be resolved, but it is open", id)
-		case errors.Is(r.Err, api.ErrInteractionNotFound) && !resolved:
-			w.fail("%s is said not to exist, but it is open", id)
-		}
-	})
-}
-
 // burst lets several callers at once, at any process, press one session.
 func (w *world) burst() {
 	s := pick(w, w.order)
-	for range 4 + w.rng.IntN(12) {
+	if len(s.state.Queue) > 4 {
+		return
+	}
+	for range 3 + w.rng.IntN(9) {
 		w.after(nil, w.upTo(20*time.Millisecond), "a caller in a hurry", func() {
 			p := w.someone()
 			if p == nil {
 				return
 			}
-			sub := &submission{session: s, text: w.newID("m")}
+			sub := &submission{session: s, text: w.words("m", 300)}
 			w.sent = append(w.sent, sub)
 			w.submit(p, sub, engine.Message{Text: sub.text, WhenBusy: pick(w, []api.WhenBusy{"", api.BusyQueue})})
 		})
@@ -202,6 +182,58 @@ func (w *world) delete() {
 	p.submit(s.id, runtime.Submit{Command: engine.Delete{}}, func(r runtime.Reply) {
 		if r.Err == nil && !s.deleted {
 			w.fail("session %s is said to be deleted and is not", s.id)
+		}
+	})
+}
+
+// compact wants older history to be summarised, at once or behind what is under way.
+func (w *world) compact() {
+	p := w.someone()
+	if p == nil {
+		return
+	}
+	s := pick(w, w.order)
+	if !p.guards && len(s.state.Agent.Guardrails) > 0 {
+		return
+	}
+	p.submit(s.id, runtime.Submit{Command: engine.Message{Compact: true, WhenBusy: pick(w, []api.WhenBusy{"", api.BusyQueue, api.BusyQueue, api.BusyInterrupt})}}, func(r runtime.Reply) {
+		if r.Err != nil || s.deleted {
+			return
+		}
+		for _, f := range r.Facts {
+			if e, ok := f.Event.(engine.TurnAccepted); ok && e.Compact && slices.Contains(s.runs, e.Run) {
+				w.saw("wish for a summary")
+				return
+			}
+		}
+		w.fail("a compaction of session %s is acknowledged without a run", s.id)
+	})
+}
+
+// revoke takes a grant back, if there is one.
+func (w *world) revoke() {
+	p := w.someone()
+	if p == nil {
+		return
+	}
+	s := pick(w, w.order)
+	for _, other := range w.order {
+		if len(other.state.Grants) > 0 && w.chance(0.7) {
+			s = other
+		}
+	}
+	name := pick(w, s.state.Agent.Tools).Name
+	if granted := s.state.Grants; len(granted) > 0 && w.chance(0.9) {
+		name = pick(w, granted).Tool
+	}
+	p.submit(s.id, runtime.Submit{Command: engine.Revoke{Tool: name, By: "ann"}}, func(r runtime.Reply) {
+		if s.deleted {
+			return
+		}
+		for _, f := range r.Facts {
+			if e, ok := f.Event.(engine.GrantRevoked); ok && s.facts[f.Number-1].Event != engine.Event(e) {
+				w.fail("a grant of session %s for %s is said to be revoked and is not", s.id, name)
+			}
 		}
 	})
 }

@@ -58,6 +58,7 @@ func (d *disk) append(p *process, a store.Append) (store.Appended, error) {
 	w := d.w
 	d.appends++
 	d.bare[a.ID] = a.AnyHead
+	w.secretFree(a)
 	if p.old && a.Snapshot != nil {
 		a.Snapshot = &store.Snapshot{Schema: "old", Head: a.Snapshot.Head, Data: reshape(a.Snapshot.Data)}
 	}
@@ -131,6 +132,9 @@ func (d *disk) load(p *process, session, schema string) (store.Loaded, error) {
 		restored := *loaded.Snapshot
 		restored.Data = reshape(restored.Data)
 		loaded.Snapshot = &restored
+	}
+	if d.w.cfg.Plant == PlantDenialLost && err == nil {
+		loaded = d.loseDenial(session, loaded)
 	}
 	return loaded, err
 }

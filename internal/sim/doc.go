@@ -10,9 +10,10 @@
 // A history has two parts. In the first, everything that can go wrong does. Then faults stop, and each turn
 // must end or wait for a person, each open question is answered, and an idle session must take no step.
 // Throughout, the journal is folded as it grows and held against what was promised: see truth.go for the
-// journal, ledger.go for the world's side of effects, client.go for what callers were told.
+// journal, calls.go for who decides on a tool call, context.go for the conversation that a model sees, ledger.go for
+// the world's side of effects, client.go and answer.go for what callers were told.
 //
 // A [Plant] breaks one guarantee on purpose, to show that the simulation would notice.
 //
-// Imports: api, internal/engine, internal/runtime, store, store/memstore, model, tool.
+// Imports: api, internal/engine, internal/policy, internal/runtime, store, store/memstore, model, tool.
 package sim

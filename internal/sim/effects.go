@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
 	"github.com/openworkerai/openworker/internal/runtime"
-	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/tool"
 )
 
@@ -32,6 +33,14 @@ func (e *effect) begin() {
 	switch e.start.Effect.Kind {
 	case engine.ModelEffect:
 		e.callModel(agent)
+	case engine.CompactEffect:
+		e.summarise(agent)
+	case engine.ReviewEffect:
+		e.review(agent)
+	case engine.CheckEffect:
+		e.check()
+	case engine.ScreenEffect:
+		e.screenOutput()
 	case engine.ToolEffect:
 		e.runTool()
 	default:
@@ -68,37 +77,6 @@ func (e *effect) end(cmd engine.Command) {
 	c.deliver(runtime.Done{Ticket: e.start.Ticket, Command: cmd})
 }
 
-func (e *effect) callModel(agent *runtime.Agent) {
-	p, w := e.c.p, e.c.p.w
-	req := runtime.BuildRequest(agent, e.start)
-	if err := model.Check(req); err != nil {
-		w.fail("%s: %v", e.key, err)
-	}
-	if w.cfg.Asked != nil {
-		if err := w.cfg.Asked(req); err != nil {
-			w.fail("%s: a server refuses it: %v", e.key, err)
-		}
-	}
-	answer := func(resp model.Response, err error) {
-		e.end(runtime.ModelOutcome(agent, e.start, resp, err, e.cause, req.MaxOutputTokens))
-	}
-	cancelled := func() {
-		w.after(p, w.delay(), "the provider notices "+e.key, func() { answer(model.Response{}, &model.Error{Kind: model.KindCancelled, Message: "cancelled"}) })
-	}
-	if e.cause != nil {
-		cancelled()
-		return
-	}
-	w.ledger.ask(e.c, e.start, req)
-	e.react = func() {
-		if !w.chance(0.1) { // else the answer is on its way already
-			cancelled()
-		}
-	}
-	resp, err := w.think(req)
-	w.after(p, w.thinking(), "the model answers "+e.key, func() { answer(resp, err) })
-}
-
 // runTool mirrors the executor: the last look, the body, its time, and the grace of one that does not stop.
 func (e *effect) runTool() {
 	p, w := e.c.p, e.c.p.w
@@ -114,25 +92,54 @@ func (e *effect) runTool() {
 		w.fail("%s: there is no tool %q", e.key, e.start.Call.Name)
 	}
 	b := w.ledger.run(p, e.start, name, kind)
+	if w.cfg.Plant == PlantApprovalShared {
+		w.shareApproval(e, name, kind)
+	}
 	var timedOut time.Duration
-	ended := func(abandoned bool) {
-		e.end(runtime.ToolOutcome(e.start, runtime.ToolEnd{Output: b.output, Err: b.err, Cause: e.cause, TimedOut: timedOut, Abandoned: abandoned}))
+	abandoned := false
+	over := func(gone bool) engine.Command {
+		return runtime.ToolOutcome(e.start, runtime.ToolEnd{Output: b.output, Err: b.err, Cause: e.cause, TimedOut: timedOut, Abandoned: gone})
+	}
+	returned := func() {
+		cmd := over(false)
+		out, ok := cmd.(engine.ToolOutcome)
+		switch {
+		case abandoned: // what it says in the end beats what anybody thinks of it until then
+			if ok {
+				w.after(p, w.looking(), "it is told late what came of "+e.key, func() { p.tell(e.c.session, runtime.Late{Outcome: e.screened(out)}) })
+			}
+		case !ok || !screens(e.start):
+			e.end(cmd)
+		case e.cause == nil:
+			e.end(engine.Returned{CallID: out.CallID, Attempt: out.Attempt, Epoch: out.Epoch, Output: out.Output, Code: out.Code})
+		default: // its turn ends: nothing is stored until hooks and guardrails have seen it
+			w.after(p, w.looking(), "hooks and guardrails have seen the last of "+e.key, func() { e.end(e.screened(out)) })
+		}
 	}
 	obeys := w.chance(0.7)
 	waits := false // for a body that was told to stop, with or without a bound
 	told := func() {
 		if obeys {
-			w.after(p, w.delay(), "the body notices "+e.key, func() { b.stop(); ended(false) })
+			w.after(p, w.delay(), "the body notices "+e.key, func() {
+				if b.stop() {
+					returned()
+				}
+			})
 		}
 		if waits {
 			return
 		}
 		waits = true
 		if !runtime.WaitsForBody(e.cause) {
-			w.after(p, cancelGrace, "the grace ends of "+e.key, func() { ended(true) })
+			w.after(p, cancelGrace, "the grace ends of "+e.key, func() {
+				if !b.ended {
+					abandoned = true
+					e.end(over(true))
+				}
+			})
 		}
 	}
-	b.onEnd = func() { ended(false) }
+	b.onEnd = returned
 	e.react = told
 	e.timeout = w.after(p, toolTimeout, "the time is over of "+e.key, func() {
 		if e.cause == nil {
@@ -150,12 +157,29 @@ func (e *effect) inspect() {
 	p, w := e.c.p, e.c.p.w
 	_, kind := w.stage.kind(e.start.State.Agent, e.start.Call.Name)
 	if !kind.inspects {
-		e.end(engine.Inspected{CallID: e.start.Effect.CallID, Attempt: e.start.Effect.Attempt, Answer: engine.InspectedNone})
+		e.end(engine.Inspected{CallID: e.start.Effect.CallID, Attempt: e.start.Effect.Attempt, Answer: engine.InspectedNone, Arguments: e.start.Call.Arguments})
 		return
 	}
 	p.call("inspect "+e.key, false, func() func() {
 		found, err := w.ledger.inspect(e.start.Effect.CallID)
-		return func() { e.end(runtime.InspectOutcome(e.start, found, err, e.cause)) }
+		return func() {
+			if screens(e.start) {
+				found.Output += " " + secret
+			}
+			cmd := runtime.InspectOutcome(e.start, found, err, e.cause)
+			seen, ok := cmd.(engine.Inspected)
+			if ok && screens(e.start) && (seen.Answer == engine.InspectedSucceeded || seen.Answer == engine.InspectedFailed) {
+				code := api.Code("")
+				if seen.Answer == engine.InspectedFailed {
+					code = api.CodeToolFailed
+				}
+				seen.Output, seen.Code, seen.Checks = w.screen(seen.Output, code)
+				if cmd = seen; e.cause != nil {
+					cmd = nil
+				}
+			}
+			e.end(cmd)
+		}
 	})
 }
 
@@ -173,6 +197,8 @@ type body struct {
 	applied  bool // it took effect
 	over     bool // it will not take effect any more, if it has not
 	excused  bool // somebody who may has said that it can be run again
+	ended    bool // it has returned
+	raw      bool // hooks and guardrails are to remove something from what it says
 	output   string
 	err      error
 	onEnd    func()
@@ -200,8 +226,10 @@ func (b *body) begin() {
 	})
 	w.after(b.p, takes, b.effect+" returns", func() {
 		switch {
+		case b.ended:
+			return
 		case b.applied:
-			b.output = "done " + b.call
+			b.output = w.done(b.call)
 		case b.over && fails:
 			_, b.err = runtime.Protect(func() (string, error) {
 				if w.chance(0.3) {
@@ -214,20 +242,60 @@ func (b *body) begin() {
 		default: // the other side has not answered: what this run does is settled later, and it says what it knows
 			b.err = fmt.Errorf("no answer")
 		}
-		b.onEnd()
+		b.end()
 	})
 }
 
 // stop is what a body does that heeds its context: it takes back what has not happened yet.
-func (b *body) stop() {
+// It reports false where it has returned already.
+func (b *body) stop() bool {
+	if b.ended {
+		return false
+	}
 	if !b.applied {
 		b.over = true
 	}
 	if b.applied {
-		b.output = "done " + b.call
+		b.output = b.w.done(b.call)
 	} else {
 		b.err = fmt.Errorf("stopped")
 	}
+	b.mark()
+	return true
+}
+
+// end is when it returns.
+func (b *body) end() {
+	b.mark()
+	b.onEnd()
+}
+
+// mark puts what is to be removed into what the body says.
+func (b *body) mark() {
+	if b.ended = true; !b.raw {
+		return
+	}
+	if b.err != nil {
+		b.err = fmt.Errorf("%w: %s", b.err, secret)
+	} else {
+		b.output += " " + secret
+	}
+}
+
+// done is what the other side says of a call that took effect.
+func (w *world) done(call string) string {
+	if w.wordy {
+		return "done " + call + strings.Repeat(" thing", w.rng.IntN(pick(w, []int{50, 200, 200, 2500})))
+	}
+	return "done " + call
+}
+
+// looking is how long what an application has registered takes to look at something.
+func (w *world) looking() time.Duration {
+	if w.faulty(0.25) {
+		return w.upTo(w.lease)
+	}
+	return w.delay()
 }
 
 // thinking is how long a model or a body takes: mostly moments, sometimes longer than a lease or its own bound.
@@ -257,7 +325,7 @@ func (l *ledger) inspect(call string) (tool.Inspection, error) {
 	for _, b := range l.bodies[call] {
 		switch {
 		case b.applied:
-			return tool.Inspection{Outcome: tool.Succeeded, Output: "done " + call}, nil
+			return tool.Inspection{Outcome: tool.Succeeded, Output: w.done(call)}, nil
 		case !b.over && b.started:
 			running = true
 		case !b.p.dead:

@@ -20,6 +20,7 @@ func (w *world) finish() {
 		s.checkRuns()
 		s.checkReceipts()
 		s.checkResults()
+		s.checkConversations()
 		s.checkFollower()
 	}
 	w.checkSubmissions()

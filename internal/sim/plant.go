@@ -33,12 +33,21 @@ const (
 	PlantPausedOwnerStarts Plant = "paused owner starts a body"
 	// PlantForeignSnapshot gives a build the snapshot of another one's state.
 	PlantForeignSnapshot Plant = "snapshot of another schema"
+	// PlantApprovalTwice takes an answer to what was answered since it was decided.
+	PlantApprovalTwice Plant = "an approval consumed twice"
+	// PlantApprovalShared lets a second process act on an approval too.
+	PlantApprovalShared Plant = "an approval used by two"
+	// PlantDenialLost hides a denial from a process that begins to read the session.
+	PlantDenialLost Plant = "a denial lost on restart"
+	// PlantBatchCut stores a plan that cuts a parallel batch.
+	PlantBatchCut Plant = "a compaction that cuts a parallel batch"
 )
 
 // Plants lists them all.
 func Plants() []Plant {
 	return []Plant{PlantIntentAfterEffect, PlantNoEpochCheck, PlantReleaseWithoutHead, PlantFateByReading, PlantOutcomeFirst,
-		PlantReceiptApart, PlantResultDropped, PlantPausedOwnerStarts, PlantForeignSnapshot}
+		PlantReceiptApart, PlantResultDropped, PlantPausedOwnerStarts, PlantForeignSnapshot,
+		PlantApprovalTwice, PlantApprovalShared, PlantDenialLost, PlantBatchCut}
 }
 
 // brokenDisk is what the plants keep beside the store.
@@ -95,6 +104,10 @@ func (d *disk) write(p *process, a store.Append) (store.Appended, error) {
 		return d.overtake(a)
 	case PlantReceiptApart:
 		return d.receiptApart(p, a)
+	case PlantApprovalTwice:
+		return d.answerTwice(a)
+	case PlantBatchCut:
+		a = d.cutBatch(a)
 	}
 	return d.mem.Append(d.ctx(), a)
 }

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,11 +14,18 @@ func TestPlanted(t *testing.T) {
 	t.Parallel()
 	const most = 3000
 	s := stage(t)
+	// What is broken is to be told by its name, where something else may notice it too.
+	because := map[sim.Plant]string{
+		sim.PlantApprovalTwice:  "which was resolved as",
+		sim.PlantApprovalShared: "nobody has said that it may be run again",
+		sim.PlantDenialLost:     "denied",
+		sim.PlantBatchCut:       "keeps their results",
+	}
 	for _, plant := range sim.Plants() {
 		t.Run(string(plant), func(t *testing.T) {
 			t.Parallel()
 			for seed := uint64(1); seed <= most; seed++ {
-				if r := s.Run(sim.Config{Seed: seed, Plant: plant}); r.Violation != "" {
+				if r := s.Run(sim.Config{Seed: seed, Plant: plant}); r.Violation != "" && strings.Contains(r.Violation, because[plant]) {
 					if sound := s.Run(sim.Config{Seed: seed}); sound.Violation != "" {
 						t.Fatalf("seed %d fails without a planted fault: %s", seed, sound.Violation)
 					}

@@ -21,6 +21,7 @@ type process struct {
 	paused  time.Duration // until then it takes no step; its clocks go on
 	poor    bool          // it lacks the agents for good: it reads and sends only
 	lacks   bool          // for the moment
+	guards  bool          // it has the application's hooks and guardrails
 	old     bool          // a build whose state has another shape
 	skew    time.Duration // of its wall clock
 	every   uint64        // events between snapshots
@@ -47,7 +48,7 @@ func (w *world) newProcess() {
 
 func (w *world) startProcess() {
 	p := &process{w: w, name: fmt.Sprintf("p%d", len(w.procs)+1), cells: map[string]*cell{}, waiters: map[uint64]func(runtime.Reply){}, hub: runtime.NewHub(),
-		poor: w.faulty(0.1), old: w.chance(0.3), skew: w.upTo(w.lease / 8), every: pick(w, []uint64{1, 4, 16, 1000})}
+		poor: w.faulty(0.1), guards: !w.faulty(0.2), old: w.chance(0.3), skew: w.upTo(w.lease / 8), every: pick(w, []uint64{1, 4, 16, 1000})}
 	p.leaser = runtime.NewLeaser(store.Process{Host: p.name}, w.lease, func() string {
 		id := w.newID(p.name + "-")
 		p.registered = append(p.registered, id)
@@ -55,7 +56,7 @@ func (w *world) startProcess() {
 	})
 	p.claimer = runtime.NewClaimer(w.poll)
 	w.procs = append(w.procs, p)
-	w.log("%s starts (poor %t, old %t)", p.name, p.poor, p.old)
+	w.log("%s starts (poor %t, guards %t, old %t)", p.name, p.poor, p.guards, p.old)
 	p.leaseIn(runtime.LeaseTick{})
 	w.after(p, w.delay(), "first look", func() { p.claimIn(runtime.ClaimTick{}) }).forever = true
 	p.watch()
@@ -65,7 +66,9 @@ func (w *world) startProcess() {
 func (p *process) wall() time.Time     { return origin.Add(p.w.now + p.skew) }
 func (p *process) boot() time.Duration { return p.w.now }
 
-func (p *process) can([]string) bool { return !p.poor && !p.lacks && !p.closing }
+func (p *process) can(needs []string) bool {
+	return !p.poor && !p.lacks && !p.closing && (p.guards || !lacks(needs))
+}
 
 // call makes a call into the store: it is served some time later, and its answer comes later still. A
 // write that was handed over is served although its process has stopped, or even died.
@@ -240,7 +243,9 @@ func (w *world) crash() {
 		return
 	}
 	p := pick(w, all)
-	if other, _ := w.sideEffect(w.chance(0.8)); other != nil {
+	if other := w.deciding(); other != nil && w.chance(0.4) {
+		p = other
+	} else if other, _ := w.sideEffect(w.chance(0.8)); other != nil {
 		p = other
 	} else if w.chance(0.7) {
 		return // rather in the middle of something
@@ -300,6 +305,22 @@ func (w *world) sideEffect(begun bool) (*process, string) {
 		}
 	}
 	return nil, ""
+}
+
+// deciding finds a process that is at something which the journal does not know yet, or not of its end: a check, a
+// review, a look at an output, a summary.
+func (w *world) deciding() *process {
+	return w.anyone(func(p *process) bool {
+		return slices.ContainsFunc(p.order, func(c *cell) bool {
+			return slices.ContainsFunc(c.order, func(e *effect) bool {
+				switch e.start.Effect.Kind {
+				case engine.CheckEffect, engine.ReviewEffect, engine.ScreenEffect, engine.CompactEffect:
+					return e.begun
+				}
+				return false
+			})
+		})
+	})
 }
 
 // change takes or gives a process what it needs to run sessions.

@@ -72,6 +72,12 @@ func (w *world) setUp() {
 	w.fragile = pick(w, []float64{0, 0.02, 0.08})
 	w.crowd = pick(w, []float64{0.03, 0.06, 0.1, 0.2})
 	w.slow = pick(w, []float64{0.002, 0.01, 0.05})
+	w.hurry = pick(w, []float64{0, 0, 0, 0.02})
+	w.checks = w.chance(0.5)
+	w.wordy = w.chance(0.5)
+	w.rate = pick(w, []float64{0.2, 0.25, 0.33})
+	w.honest = pick(w, []float64{1, 1, 0.7})
+	w.large = pick(w, []int{5_000, 1_000_000})
 	for n := range 1 + w.rng.IntN(3) {
 		w.newSession(fmt.Sprintf("s%d", n+1))
 	}
@@ -82,10 +88,13 @@ func (w *world) setUp() {
 
 // chaos is the part in which everything goes wrong.
 func (w *world) chaos() {
-	rounds := 200 + w.rng.IntN(1300)
+	rounds := 300 + w.rng.IntN(2200)
 	for range rounds {
 		if w.chance(w.crowd) {
 			w.disturb()
+		}
+		if w.chance(w.hurry) {
+			w.burst()
 		}
 		if !w.step() || w.chance(0.005) {
 			w.now += w.upTo(2 * time.Second)
@@ -96,15 +105,19 @@ func (w *world) chaos() {
 // disturb does one thing that a process, a machine or a user may do at any time.
 func (w *world) disturb() {
 	switch n := w.rng.IntN(100); {
-	case n < 22:
+	case n < 20:
 		w.send()
+	case n < 22:
+		w.compact()
 	case n < 30:
 		w.cancel()
 	case n < 52:
 		w.answer()
 	case n < 53:
 		w.delete()
-	case n < 56:
+	case n < 55:
+		w.revoke()
+	case n < 57:
 		w.burst()
 	case n < 66:
 		w.crash()
@@ -143,7 +156,7 @@ func (w *world) calmDown() {
 		p.learn()
 		if !p.closing {
 			any = p
-			if !p.poor {
+			if !p.poor && p.guards {
 				able = p
 			}
 		}
@@ -151,7 +164,7 @@ func (w *world) calmDown() {
 	switch {
 	case able != nil:
 	case any != nil:
-		any.poor = false
+		any.poor, any.guards = false, true
 		any.kick()
 	default:
 		w.startProcess()
@@ -207,7 +220,7 @@ func (w *world) oneMore() {
 		}
 		sub := &submission{session: s, text: w.newID("m")}
 		w.sent = append(w.sent, sub)
-		w.submit(w.someone(), sub, engine.Message{Text: sub.text})
+		w.submit(w.anyone(func(p *process) bool { return p.guards }), sub, engine.Message{Text: sub.text})
 		w.settle()
 		if sub.run == "" {
 			w.fail("session %s is at rest and takes no message", s.id)

@@ -30,9 +30,16 @@ type session struct {
 	intents     map[string]bool   // tool attempts that were begun
 	requests    map[string]uint64 // begun model attempts → digest of the conversation at that point
 	answered    map[string]bool   // model calls whose answer is recorded, with their conversation
-	resolved    map[string]api.Decision
-	asked       []string          // interactions
-	about       map[string]string // interaction → call
+	plans       map[string]engine.Plan
+	resolved    map[string]engine.InteractionResolved
+	asked       []string                       // interactions
+	about       map[string]string              // interaction → call
+	kinds       map[string]api.InteractionKind // of interactions
+	calls       map[string]*call
+	grants      map[string]bool // tools
+	approved    map[string]int  // by run: calls that policy approved
+	spent       map[string]api.Usage
+	aside       map[string]api.Usage // of it for reviews and summaries
 	runs        []string
 	usage       map[string]store.UsageDelta
 
@@ -46,12 +53,18 @@ const maxAttempts = 12
 func (w *world) newSession(id string) {
 	s := &session{w: w, id: id, state: &engine.State{Session: id}, transcript: engine.NewTranscript(), texts: map[string]engine.TurnAccepted{},
 		submissions: map[string]engine.Fact{}, cancelled: map[string]bool{}, ended: map[string]bool{}, intents: map[string]bool{},
-		requests: map[string]uint64{}, answered: map[string]bool{}, resolved: map[string]api.Decision{}, about: map[string]string{}, usage: map[string]store.UsageDelta{}}
+		requests: map[string]uint64{}, answered: map[string]bool{}, plans: map[string]engine.Plan{}, resolved: map[string]engine.InteractionResolved{},
+		about: map[string]string{}, kinds: map[string]api.InteractionKind{}, calls: map[string]*call{}, grants: map[string]bool{}, approved: map[string]int{},
+		spent: map[string]api.Usage{}, aside: map[string]api.Usage{}, usage: map[string]store.UsageDelta{}}
 	w.sessions[id] = s
 	w.order = append(w.order, s)
 	agent := pick(w, w.stage.agents)
 	w.log("session %s of agent %s", id, agent.Name)
-	a, err := runtime.Creation(w.newID("x"), id, engine.SessionCreated{Owner: "ann", Secret: []byte(id), Agent: agent},
+	created := engine.SessionCreated{Owner: "ann", Secret: []byte(id), Agent: agent}
+	if w.chance(0.2) {
+		created.AutoSkipQuestions = api.Set(w.chance(0.5))
+	}
+	a, err := runtime.Creation(w.newID("x"), id, created,
 		store.Creation{Owner: "ann", Agent: agent.Name, Digest: agent.Digest}, origin)
 	if err == nil {
 		_, err = w.disk.mem.Append(w.disk.ctx(), a)
@@ -98,13 +111,15 @@ func (s *session) sync() {
 		if w.cfg.Trace != nil {
 			w.log("  %s #%d %s %s", s.id, r.Number, r.Kind, brief(string(r.Data)))
 		}
+		s.decide(f)
 		after, err := engine.Apply(s.state, f)
 		if err != nil {
 			w.fail("the journal of session %s does not fold: %v", s.id, err)
 		}
 		s.state = after
 		s.facts = append(s.facts, f)
-		s.transcript.Apply(f)
+		s.converse(f)
+		s.spend(f)
 		if n := len(s.facts); n > 1 && f.Time.Before(s.facts[n-2].Time) && !w.disk.bare[r.Append] { // a jump may land behind a clock that is ahead
 			w.fail("session %s: event %d is of %v, before the one before it", s.id, f.Number, f.Time)
 		}
@@ -119,11 +134,14 @@ func (s *session) check(f engine.Fact) {
 	w := s.w
 	switch e := f.Event.(type) {
 	case engine.TurnAccepted:
+		s.runs = append(s.runs, e.Run)
+		if e.Compact {
+			break
+		}
 		if other, twice := s.texts[e.Text]; twice {
 			w.fail("session %s: message %q is there twice, as %s and %s", s.id, e.Text, other.Run, e.Run)
 		}
 		s.texts[e.Text] = e
-		s.runs = append(s.runs, e.Run)
 		if e.SubmissionID != "" {
 			if _, twice := s.submissions[e.SubmissionID]; twice {
 				w.fail("session %s: submission %s was accepted twice", s.id, e.SubmissionID)
@@ -146,7 +164,19 @@ func (s *session) check(f engine.Fact) {
 		if s.cancelled[e.Run] {
 			w.fail("session %s: event %d begins a model call of run %s, which was cancelled", s.id, f.Number, e.Run)
 		}
-		s.requests[askKey(e.Run, e.Call, e.Attempt, e.Epoch)] = conversation(asJournalled(s.transcript), s.transcript.Guidance().Addendum)
+		s.requests[askKey(e.Run, e.Call, e.Attempt, e.Epoch)] = conversation(asJournalled(s.transcript.Context(0)), s.transcript.Guidance().Addendum)
+		s.sized(f)
+	case engine.CompactionStarted:
+		if s.cancelled[e.Run] {
+			w.fail("session %s: event %d begins a summary of run %s, which was cancelled", s.id, f.Number, e.Run)
+		}
+		key := summaryKey(e.Run, e.Attempt, e.Epoch)
+		s.plans[key] = e.Plan
+		s.requests[key] = conversation(asJournalled(s.transcript.Older(e.Plan)), "")
+	case engine.ReviewStarted:
+		if s.cancelled[e.Run] {
+			w.fail("session %s: event %d begins a review of run %s, which was cancelled", s.id, f.Number, e.Run)
+		}
 	case engine.ModelFinished:
 		key := askKey(e.Run, e.Call, e.Attempt, e.Epoch)
 		sent := w.ledger.asked[key]
@@ -165,17 +195,6 @@ func (s *session) check(f engine.Fact) {
 			w.fail("session %s: event %d is attempt %d of %s", s.id, f.Number, e.Attempt, e.CallID)
 		}
 		s.intents[askKey(e.CallID, 0, e.Attempt, e.Epoch)] = true
-	case engine.InteractionRequired:
-		s.asked = append(s.asked, e.ID)
-		s.about[e.ID] = e.CallID
-	case engine.InteractionResolved:
-		if before, twice := s.resolved[e.ID]; twice {
-			w.fail("session %s: interaction %s is resolved twice, as %s and %s", s.id, e.ID, before, e.Decision)
-		}
-		s.resolved[e.ID] = e.Decision
-		if e.Decision == api.OutcomeRetry {
-			w.ledger.allow(s.about[e.ID])
-		}
 	case engine.ToolInspected:
 		w.saw("inspected as " + e.Answer)
 	}

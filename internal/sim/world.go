@@ -17,7 +17,14 @@ type world struct {
 	fragile     float64 // how often the store fails
 	crowd       float64 // how often somebody does something
 	slow        float64 // how often something takes long
+	hurry       float64 // how often many want something of one session at once
 	calm        bool
+
+	checks bool    // the application has a check of its own
+	wordy  bool    // everybody talks a lot
+	rate   float64 // tokens of a byte, as providers count
+	honest float64 // the part of the small model's window that it really has
+	large  int     // the window of the model whose window nobody knows
 
 	tasks    []*task
 	ready    []*task
@@ -175,10 +182,13 @@ func (w *world) live() []*process {
 }
 
 // someone is a process that a caller may talk to now: not a paused one.
-func (w *world) someone() *process {
+func (w *world) someone() *process { return w.anyone(func(*process) bool { return true }) }
+
+// anyone is a process like someone, of those that are wanted.
+func (w *world) anyone(wanted func(*process) bool) *process {
 	var out []*process
 	for _, p := range w.procs {
-		if !p.dead && !p.closing && p.paused <= w.now {
+		if !p.dead && !p.closing && p.paused <= w.now && wanted(p) {
 			out = append(out, p)
 		}
 	}
