@@ -171,7 +171,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		t.Call.RetryAt = e.RetryAt
 		if e.Compact {
 			t.Call.Overflowed, t.Compaction.Due = true, true
-			s.Context.overflowed()
+			s.Context.overflowed(t.Call.Max)
 		}
 		if e.Final {
 			t.Call.Failure = &Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable}
@@ -439,9 +439,9 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 func (s *State) begin(q Queued) {
 	s.Turn = &Turn{Run: q.Run, Accepted: q.Accepted, Rules: q.Rules, Model: q.Model, Limits: q.Limits,
 		Compact: q.Compact, Guardrails: q.Guardrails, Addendum: q.Addendum}
+	s.Context.turn(q.Model)
 	s.Context.add(q.Bytes + s.Notices)
 	s.Notices = 0
-	s.Context.Over = 0 // another message, perhaps another model: what was too much then is tried again
 }
 
 // ruled puts a ruling into effect: the call may run, the reviewer is asked, or a person is. A grant that was revoked

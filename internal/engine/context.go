@@ -21,7 +21,7 @@ func (t *Transcript) Generation() int { return t.generation }
 // compact puts a plan into effect. One that does not fit the conversation is no plan of it, and changes nothing.
 func (t *Transcript) compact(f Fact, e CompactionFinished) {
 	cut, ok := t.cut(e.Plan)
-	if !ok || e.Plan.Items <= 0 && e.Plan.ItemBytes <= 0 {
+	if !ok || e.Plan.empty() {
 		return
 	}
 	t.part()

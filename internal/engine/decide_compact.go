@@ -17,49 +17,76 @@ func usable(window int) int { return window - window/margin }
 // reserve is the room that an answer is to have: what it may ask for, at most a quarter of the window.
 func reserve(max, window int) int { return min(max, window/4+1) }
 
-// fitting is what an answer may ask for behind a request of so many bytes.
-func (s *State) fitting(max, size, window int) int {
-	if window = s.Context.Window(window); window <= 0 {
-		return max
-	}
-	return min(max, reserveAtLeast(usable(window)-s.Context.Tokens(size)))
-}
+// leastReserve is the room that an answer has where nothing can be made smaller.
+func leastReserve(max, window int) int { return min(max, window/16+1) }
 
-// reserveAtLeast keeps the bound of an answer positive where the estimate says that nothing is left.
-func reserveAtLeast(tokens int) int { return max(tokens, 16) }
+// minOutput is what an answer may ask for where the estimate says that nothing is left.
+const minOutput = 16
+
+// fitting is what an answer may ask for behind a request of so many bytes.
+func (s *State) fitting(most, size, window int) int {
+	if window = s.Context.Window(window); window <= 0 {
+		return most
+	}
+	left := max(usable(window)-s.Context.Tokens(size), minOutput)
+	if s.Context.Tried {
+		left = max(left, leastReserve(most, window))
+	}
+	return min(most, left)
+}
 
 // Fits reports whether the turn's next model call fits its window, as far as anybody can estimate (CO1). fixed is
 // the bytes of the request beside the conversation and the addendum, window the model's in tokens, 0 if unknown.
 func Fits(s *State, fixed, window int) bool {
 	t := s.Turn
-	window = s.Context.Window(window)
-	if t == nil || window <= 0 {
+	window = s.Context.smaller(s.Context.Window(window))
+	if t == nil || window <= 0 || s.Context.Tried && s.Context.Over == 0 {
 		return true
 	}
 	size := fixed + t.Addendum + s.Context.Bytes
 	return s.Context.Tokens(size)+reserve(nextCall(t).max, window) <= usable(window)
 }
 
+// SummaryTokens is what a summary may have, by a model's window in tokens, 0 if unknown, and by what overflows taught
+// of it.
+func SummaryTokens(s *State, window int) int {
+	return summaryTokens(s.Context.smaller(s.Context.Window(window)))
+}
+
+func summaryTokens(window int) int {
+	if window <= 0 {
+		return api.MaxCompactionTokens
+	}
+	return min(api.MaxCompactionTokens, max(window/4, 1))
+}
+
 // Room is what a plan has to keep to. summarising is what a summary's request has beside what it summarises, in
 // bytes. Where nothing is known of the window, there is room for what the conversation has now.
 func Room(s *State, fixed, summarising, window int) Window {
 	t := s.Turn
-	size := fixed + t.Addendum + s.Context.Bytes
-	if window = s.Context.Window(window); window <= 0 {
-		window = 2*s.Context.Tokens(size) + nextCall(t).max
+	most, beside := nextCall(t).max, fixed+t.Addendum
+	all := s.Context.Window(window)
+	if window = s.Context.smaller(all); window <= 0 {
+		window = 2*s.Context.Tokens(beside+s.Context.Bytes) + most
+		all = window
 	}
-	summary := min(api.MaxCompactionTokens, window/4)
-	bytes := func(tokens int) int { // the largest size that is estimated at no more than tokens
-		return max(sort.Search(16*window, func(n int) bool { return s.Context.Tokens(n) > tokens })-1, 0)
-	}
+	summary := summaryTokens(window)
 	w := Window{
 		Run:     t.Run,
-		Room:    bytes(usable(window)-reserve(nextCall(t).max, window)) - fixed - t.Addendum,
-		Source:  (bytes(usable(window)-summary) - summarising) * 3 / 4 >> t.Compaction.Shrink, // quoting makes a text longer
-		Summary: bytes(summary),
+		Room:    bytesOf(s.Context.Tokens, usable(window)-reserve(most, window)) - beside,
+		Source:  (bytesOf(s.Context.Tokens, usable(window)-summary) - summarising) * 3 / 4 >> t.Compaction.Shrink, // quoting makes a text longer
+		Summary: bytesOf(s.Context.Tokens, summary),
 		All:     t.Compact,
 	}
+	if !t.Compact && !s.Context.Tried {
+		w.Last = bytesOf(s.Context.Least, usable(all)-leastReserve(most, all)) - beside
+	}
 	return w
+}
+
+// bytesOf is the largest size that is estimated at no more than so many tokens.
+func bytesOf(estimate func(size int) int, tokens int) int {
+	return max(sort.Search(16*max(tokens, 0)+1, func(n int) bool { return estimate(n) > tokens })-1, 0)
 }
 
 // compact records a plan: the intent of a summary, or at once what needs none.
@@ -77,6 +104,8 @@ func (d *decision) compact(c Compact) {
 		d.emit(CompactionFinished{Run: t.Run, Plan: c.Plan, Tokens: d.s.Context.Tokens(c.Plan.Bytes)})
 	case t.Compact: // there is nothing older to summarise
 		d.end(api.StatusCompleted, "", "", false)
+	case c.Full == nil && !d.s.Context.Tried: // nothing can be made smaller
+		d.emit(CompactionFinished{Run: t.Run, Tokens: d.s.Context.Tokens(d.s.Context.Bytes)})
 	default:
 		d.fail(api.CodeContextExhausted, fullText(c.Full), false)
 	}
@@ -86,6 +115,10 @@ func (d *decision) compact(c Compact) {
 func fullText(f *Full) string {
 	if f == nil {
 		return "the conversation does not fit the model's window, and nothing of it can be summarised or shortened"
+	}
+	if f.Bytes <= f.Room {
+		return fmt.Sprintf("the conversation does not fit the model's window: its newest part has more than the %d bytes that are left for it, the largest of it is %s with %d; send less, or choose a model with a larger window",
+			f.Room, f.Item, f.Bytes)
 	}
 	return fmt.Sprintf("the conversation does not fit the model's window: %s alone has %d bytes, and about %d are left for it; send less, or choose a model with a larger window",
 		f.Item, f.Bytes, max(f.Room, 0))

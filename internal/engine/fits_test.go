@@ -139,6 +139,9 @@ func TestAConversationOfTheRoomsSizeFits(t *testing.T) {
 		if r.Room < 0 {
 			return // what is fixed alone does not fit
 		}
+		if r.Last < r.Room {
+			t.Errorf("%d bytes are the last that is tried, though there is room for %d", r.Last, r.Room)
+		}
 		fitted++
 		in := s.Clone()
 		in.Context.Bytes = r.Room

@@ -4,8 +4,9 @@ package engine
 type Window struct {
 	// Run is the run whose message is the current one. It is neither summarised nor shortened.
 	Run string
-	// Room is what the context may have.
-	Room int
+	// Room is what the context may have, Last what it may have where no plan brings it there: what estimates forbid and
+	// the provider may allow. Zero is no more than Room.
+	Room, Last int
 	// Source is what one summarising call may be shown. However little it is, it is shown one atom more.
 	Source int
 	// Summary is what the summary is expected to have.
@@ -30,6 +31,9 @@ const (
 	newest = 4
 )
 
+// empty: nothing is summarised or shortened.
+func (p Plan) empty() bool { return p.Items <= 0 && p.ItemBytes <= 0 }
+
 // Plan says what is to be summarised or shortened so that the context fits, or why nothing can be done. It changes
 // nothing: [CompactionFinished] puts a plan into effect. A plan without Items and ItemBytes: nothing is to be done.
 //
@@ -39,6 +43,15 @@ const (
 // In this order, a plan summarises what is older than the newest atoms, shortens what is kept, and summarises the
 // newest atom too (CO1–CO3).
 func (t *Transcript) Plan(w Window) (Plan, *Full) {
+	p, full := t.plan(w)
+	if full != nil && w.Last > max(w.Room, 0) {
+		w.Room = w.Last
+		p, full = t.plan(w)
+	}
+	return p, full
+}
+
+func (t *Transcript) plan(w Window) (Plan, *Full) {
 	l := layoutOf(t.context, w)
 	fits := l.size(0, 0) <= w.Room
 	if fits && !w.All {

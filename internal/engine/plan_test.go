@@ -131,6 +131,18 @@ func TestPlans(t *testing.T) { // CO1 CO2 CO3
 			"message 100; answer 100; message 9000", engine.Window{Run: "r3", Room: 4000, Source: 9000, Summary: 300},
 			engine.Plan{}, &engine.Full{Item: "the message of run r3", Bytes: 9100, Room: 4000},
 		},
+		"the current message is too long by the estimate, and the provider may take it": {
+			"message 100; answer 100; message 9000", engine.Window{Run: "r3", Room: 4000, Last: 9500, Source: 9000, Summary: 300},
+			engine.Plan{Bytes: 9500}, nil,
+		},
+		"it is tried with what is older summarised": {
+			"message 100; answer 300; message 9000", engine.Window{Run: "r3", Room: 4000, Last: 9500, Source: 9000, Summary: 300},
+			engine.Plan{Keep: 3, Items: 2, Bytes: 9100}, nil,
+		},
+		"but not where even that has no room": {
+			"message 100; answer 100; message 9000", engine.Window{Run: "r3", Room: 4000, Last: 9000, Source: 9000, Summary: 300},
+			engine.Plan{}, &engine.Full{Item: "the message of run r3", Bytes: 9100, Room: 9000},
+		},
 		"there is no room for anything": {
 			"message 100; summary 100", engine.Window{Run: "r1", Room: -5, Source: -5, Summary: 300},
 			engine.Plan{}, &engine.Full{Item: "the message of run r1", Bytes: 200, Room: -5},

@@ -51,17 +51,23 @@ type Context struct {
 	// Known is the size of the newest request whose tokens a provider has reported, Reported are those tokens.
 	Known    int `json:"known,omitempty"`
 	Reported int `json:"reported,omitempty"`
-	// Over is the size of a request that was too much for the model, until one is not.
+	// Over is the size of a request that was too much for the model, until one is not or nothing can be made smaller.
 	Over int `json:"over,omitempty"`
+	// Limit are the tokens that the Model's window is taken to have by its overflows, 0 without one.
+	Limit int          `json:"limit,omitempty"`
+	Model api.ModelRef `json:"model,omitzero"`
+	// Tried: nothing could be made smaller, so a request that may be too much is made, until one is answered. The
+	// provider has the last word, and not an estimate.
+	Tried bool `json:"tried,omitempty"`
 }
 
-// Rates are in tokens for 1,000 bytes. Without a report texts are taken to be dense; behind one, what is new is never
-// taken to be thinner than ordinary prose.
+// Rates are in tokens for 1,000 bytes. What no report covers is taken to be dense: base64 and the like. No text is taken
+// to be thinner than sparseRate.
 const (
-	denseRate = 400
-	proseRate = 300
-	minRate   = 100
-	maxRate   = 1000
+	denseRate  = 500
+	sparseRate = 200
+	minRate    = 100
+	maxRate    = 1000
 
 	// hiddenTokens is what a provider may count beside the request that it was sent.
 	hiddenTokens = 2000
@@ -71,13 +77,20 @@ const (
 // add counts what comes into the context.
 func (c *Context) add(n int) { c.Bytes += n }
 
+// turn notes that a turn begins, perhaps with another model: what was too much before is tried again.
+func (c *Context) turn(m api.ModelRef) {
+	if c.Over, c.Tried = 0, false; m != c.Model {
+		c.Model, c.Limit = m, 0
+	}
+}
+
 // started notes the size of a request.
 func (c *Context) started(size int) { c.Size = min(max(size, 0), maxBytes) }
 
 // reported notes what the provider counted for the request that started last. A figure that cannot be is brought to
 // the nearest that can; none at all teaches nothing.
 func (c *Context) reported(u api.Usage) {
-	if c.Over = 0; c.Size == 0 || u.InputTokens <= 0 || u.Estimated {
+	if c.Over, c.Tried = 0, false; c.Size == 0 || u.InputTokens <= 0 || u.Estimated {
 		return
 	}
 	least, most := ceil(c.Size*minRate, 1000), ceil(c.Size*maxRate, 1000)+hiddenTokens
@@ -86,14 +99,27 @@ func (c *Context) reported(u api.Usage) {
 
 // compacted notes that a plan is in effect, with a summary of so many bytes if it has one.
 func (c *Context) compacted(p Plan, summary int) {
+	if p.empty() {
+		c.Over, c.Tried = 0, true
+		return
+	}
 	c.Bytes = p.Bytes
 	if p.Items > 0 {
 		c.Bytes += entryOverhead + summary
 	}
 }
 
-// overflowed notes that the request that started last was too much: whatever its estimate was, the window is smaller.
-func (c *Context) overflowed() { c.Over = c.Size }
+// overflowed notes that the request that started last was too much with its answer of max tokens. Whatever the estimate
+// was, the window is smaller: it is taken to be four fifths of what both wanted.
+func (c *Context) overflowed(max int) {
+	if c.Over = c.Size; c.Over == 0 {
+		return
+	}
+	limit := (c.Tokens(c.Size) + min(max, maxBytes)) * 4 / 5
+	if c.Limit == 0 || limit < c.Limit {
+		c.Limit = limit
+	}
+}
 
 // Tokens estimates the tokens of a request of so many bytes, rather too high than too low. It never falls as size
 // grows.
@@ -106,20 +132,39 @@ func (c Context) Tokens(size int) int {
 		return min(c.Reported, ceil(size*c.Reported*11, c.Known*10))
 	}
 	rate := min(max(ceil(c.Reported*1000, c.Known), minRate), maxRate)
-	return c.Reported + ceil((size-c.Known)*max(ceil(rate*115, 100), proseRate), 1000)
+	return c.Reported + ceil((size-c.Known)*max(ceil(rate*115, 100), denseRate), 1000)
 }
 
-// Window is the part of a model's window that is known to be there, both in tokens by this estimate; 0 is unknown. Once a
-// request was too much for it, it is taken to be a fifth smaller than that request.
+// Least is a bound from below where Tokens is one from above.
+func (c Context) Least(size int) int {
+	size = min(max(size, 0), maxBytes)
+	if c.Known <= 0 || c.Reported <= 0 {
+		return size * sparseRate / 1000
+	}
+	if size <= c.Known {
+		return min(size*sparseRate/1000, size*c.Reported/c.Known)
+	}
+	return min(c.Known*sparseRate/1000, c.Reported) + (size-c.Known)*sparseRate/1000
+}
+
+// Window is the part of a model's window that is known to be there, both in tokens by this estimate; 0 is unknown. What
+// overflows taught holds where nobody says how large it is, and while a request that was too much is made again.
 func (c Context) Window(tokens int) int {
-	if c.Over == 0 {
+	switch {
+	case c.Limit == 0 || tokens > 0 && c.Over == 0 && !c.Tried:
 		return tokens
+	case tokens <= 0:
+		return c.Limit
 	}
-	over := max(c.Tokens(c.Over)*4/5, 1)
-	if tokens <= 0 {
-		return over
+	return min(tokens, c.Limit)
+}
+
+// smaller is the part of a window within which the conversation is brought: less than what was too much had alone.
+func (c Context) smaller(window int) int {
+	if c.Over == 0 {
+		return window
 	}
-	return min(tokens, over)
+	return min(window, max(c.Tokens(c.Over)*4/5, 1))
 }
 
 func ceil(n, by int) int { return (n + by - 1) / by }

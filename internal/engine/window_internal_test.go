@@ -19,7 +19,7 @@ func TestEstimatesOfTokens(t *testing.T) {
 	overflowed := func(size int) func(*Context) {
 		return func(c *Context) {
 			c.started(size)
-			c.overflowed()
+			c.overflowed(100)
 		}
 	}
 	for name, test := range map[string]struct {
@@ -29,22 +29,22 @@ func TestEstimatesOfTokens(t *testing.T) {
 	}{
 		"nothing is nothing":                              {nil, 0, 0},
 		"less than nothing is nothing":                    {nil, -9, 0},
-		"before a report texts are dense":                 {nil, 1000, 400},
+		"before a report texts are dense":                 {nil, 1000, 500},
 		"and parts of a token are one":                    {nil, 1, 1},
 		"what was reported is known":                      {[]func(*Context){asked(1000, 250)}, 1000, 250},
-		"what is new is as ordinary prose at least":       {[]func(*Context){asked(1000, 200)}, 2000, 200 + 300},
-		"and denser where the rest was":                   {[]func(*Context){asked(1000, 400)}, 2000, 400 + 460},
+		"what is new is dense at least":                   {[]func(*Context){asked(1000, 200)}, 2000, 200 + 500},
+		"and denser where the rest was":                   {[]func(*Context){asked(1000, 600)}, 2000, 600 + 690},
 		"less is a little denser":                         {[]func(*Context){asked(1000, 200)}, 500, 110},
 		"but never more than the whole":                   {[]func(*Context){asked(1000, 200)}, 990, 200},
 		"the newest report holds":                         {[]func(*Context){asked(1000, 200), asked(2000, 800)}, 2000, 800},
 		"a report of nothing teaches nothing":             {[]func(*Context){asked(1000, 200), asked(2000, 0)}, 1000, 200},
-		"a report below zero teaches nothing":             {[]func(*Context){asked(1000, -5)}, 1000, 400},
-		"a report on a request without size neither":      {[]func(*Context){asked(0, 7)}, 1000, 400},
+		"a report below zero teaches nothing":             {[]func(*Context){asked(1000, -5)}, 1000, 500},
+		"a report on a request without size neither":      {[]func(*Context){asked(0, 7)}, 1000, 500},
 		"a report that is too small cannot be":            {[]func(*Context){asked(1000, 1)}, 1000, 100},
 		"a report that is too large cannot be":            {[]func(*Context){asked(1000, 1<<60)}, 1000, 3000},
 		"though a provider may count words of its own":    {[]func(*Context){asked(100, 1500)}, 100, 1500},
 		"which are not counted again with what is new":    {[]func(*Context){asked(100, 1500)}, 1100, 1500 + 1150},
-		"an overflow is not a report":                     {[]func(*Context){asked(1000, 200), overflowed(2000)}, 2000, 500},
+		"an overflow is not a report":                     {[]func(*Context){asked(1000, 200), overflowed(2000)}, 2000, 700},
 		"sizes beyond all bounds do not come out as less": {[]func(*Context){asked(1<<62, 1<<62)}, 1 << 62, 1<<28 + 2000},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,37 +65,52 @@ func TestAnEstimateOfOursTeachesNothing(t *testing.T) {
 	var c Context
 	c.started(1000)
 	c.reported(api.Usage{InputTokens: 200, Estimated: true})
-	if got := c.Tokens(1000); got != 400 {
+	if got := c.Tokens(1000); got != 500 {
 		t.Errorf("%d tokens", got)
 	}
 }
 
-// LI5: after an overflow the next request is smaller, whatever the window was said to be.
-func TestAfterAnOverflowTheWindowIsSmallerThanTheRequest(t *testing.T) {
+// LI5: after an overflow the next request is smaller, whatever the window was said to be, and its answer asks for less.
+func TestAfterAnOverflowTheWindowIsSmallerThanWhatWasTooMuch(t *testing.T) {
 	t.Parallel()
-	var c Context
-	c.started(1000)
-	for _, window := range []int{0, 300, 8000} {
-		if got := c.Window(window); got != window {
-			t.Errorf("before, a window of %d is %d", window, got)
+	c := Context{Bytes: 900}
+	is := func(when string, windows map[int]int) {
+		t.Helper()
+		for window, want := range windows {
+			if got := c.Window(window); got != want {
+				t.Errorf("%s, a window of %d is %d, want %d", when, window, got, want)
+			}
 		}
 	}
-	c.overflowed()
-	for window, want := range map[int]int{0: 320, 300: 300, 8000: 320} {
-		if got := c.Window(window); got != want {
-			t.Errorf("after it, a window of %d is %d, want %d", window, got, want)
-		}
+	m := api.ModelRef{Provider: "P", Name: "m"}
+	c.turn(m)
+	c.started(1000)
+	is("before", map[int]int{0: 0, 300: 300, 8000: 8000})
+	c.overflowed(600) // 500 tokens and 600 for the answer
+	is("after it", map[int]int{0: 880, 300: 300, 8000: 880})
+	if got := c.smaller(880); got != 400 {
+		t.Errorf("the conversation is brought within %d", got)
 	}
 	c.started(700)
-	if got := c.Window(8000); got != 320 {
-		t.Errorf("while the next is under way it is %d", got)
+	is("while the next is under way", map[int]int{0: 880, 8000: 880})
+	c.compacted(Plan{Bytes: 5}, 0)
+	if !c.Tried || c.Bytes != 900 || c.smaller(880) != 880 {
+		t.Errorf("where nothing could be made smaller, it is %+v", c)
 	}
+	is("where nothing could be made smaller", map[int]int{0: 880, 8000: 880})
 	c.reported(api.Usage{})
-	if got := c.Window(8000); got != 8000 {
-		t.Errorf("once one was answered it is %d", got)
+	if c.Tried {
+		t.Error("what was tried and answered is still being tried")
 	}
+	is("once one was answered", map[int]int{0: 880, 8000: 8000})
+	c.overflowed(600) // of 700 bytes
+	is("after a smaller one", map[int]int{0: 760})
+	c.turn(m)
+	is("in the next turn", map[int]int{0: 760, 8000: 8000})
+	c.turn(api.ModelRef{Provider: "P", Name: "other"})
+	is("with another model", map[int]int{0: 0, 8000: 8000})
 	var never Context
-	never.overflowed()
+	never.overflowed(100)
 	if got := never.Window(8000); got != 8000 {
 		t.Errorf("an overflow of no request makes it %d", got)
 	}
@@ -109,7 +124,7 @@ func TestAnEstimateNeverFallsAsARequestGrows(t *testing.T) {
 		for range rapid.IntRange(0, 4).Draw(t, "reports") {
 			c.started(size.Draw(t, "size"))
 			if rapid.Bool().Draw(t, "too much") {
-				c.overflowed()
+				c.overflowed(100)
 			} else {
 				c.reported(api.Usage{InputTokens: rapid.OneOf(rapid.Int64Range(-10, 4000), rapid.Int64()).Draw(t, "tokens")})
 			}
@@ -122,8 +137,11 @@ func TestAnEstimateNeverFallsAsARequestGrows(t *testing.T) {
 		if a > b || a < 0 || large > 0 && b == 0 {
 			t.Fatalf("%d bytes are %d tokens and %d are %d (%+v)", small, a, large, b, c)
 		}
-		if c.Over > 0 && c.Window(0) >= c.Tokens(c.Over) && c.Tokens(c.Over) > 1 {
-			t.Fatalf("a request of %d bytes overflowed, and the window is taken to be %d of its %d tokens", c.Over, c.Window(0), c.Tokens(c.Over))
+		if least := c.Least(large); c.Least(small) > least || least > b || least < 0 {
+			t.Fatalf("%d bytes are at least %d tokens, %d are %d, and at most %d (%+v)", small, c.Least(small), large, least, b, c)
+		}
+		if got := c.smaller(c.Window(0)); c.Over > 0 && got >= c.Tokens(c.Over) && got > 1 {
+			t.Fatalf("a request of %d bytes overflowed, and the next may have %d of its %d tokens", c.Over, got, c.Tokens(c.Over))
 		}
 	})
 }

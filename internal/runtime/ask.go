@@ -132,11 +132,9 @@ const (
 
 // SummaryRequest asks for a summary.
 func SummaryRequest(agent *Agent, s Start, facts model.Facts) model.Request {
-	most := api.MaxCompactionTokens
-	for _, bound := range []int{facts.MaxOutputTokens, facts.Window / 4} {
-		if bound > 0 {
-			most = min(most, bound)
-		}
+	most := engine.SummaryTokens(s.State, facts.Window)
+	if facts.MaxOutputTokens > 0 {
+		most = min(most, facts.MaxOutputTokens)
 	}
 	in := policy.SummaryInput{Items: s.Items, Previous: s.Previous, Guidance: compactionGuidance(agent, s), ItemBytes: maxSummaryItem}
 	if facts.Window > 0 {
