@@ -2,6 +2,7 @@ package modeltestserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -28,7 +29,7 @@ type Reply struct {
 	// Delay is the pause before the answer, Pace that before each chunk.
 	Delay time.Duration
 	Pace  time.Duration
-	// Usage defaults to 10 tokens in and one out for each four bytes. Cached tokens are among those in, and
+	// Usage defaults to the request's tokens in, 10 where they were not counted, and one out for each four bytes. Cached tokens are among those in, and
 	// reasoning tokens among those out, also where the protocol tells them apart.
 	InputTokens, CachedTokens, OutputTokens, ReasoningTokens int
 
@@ -74,6 +75,7 @@ type answer interface {
 }
 
 func (r Reply) answer(req Request) answer {
+	r.InputTokens = cmp.Or(r.InputTokens, req.Tokens)
 	switch req.Protocol {
 	case Responses:
 		return newResponsesAnswer(r, req)

@@ -39,6 +39,7 @@ type Request struct {
 	Stream     bool
 	Usage      bool   // stream_options.include_usage; the other protocols always tell it
 	MaxTokens  int    // 0 when none was given
+	Tokens     int    // by [Config.Window], 0 without one
 	CacheKey   string // prompt_cache_key
 	CacheMarks int    // the number of Anthropic's cache_control
 

@@ -23,6 +23,10 @@ type Config struct {
 	Credential string
 	// Models are the models that are listed and served. Nil lists none and serves all.
 	Models []string
+	// Window, unless nil, tells how many tokens a request has and how many its model takes: what is too much is
+	// answered with the protocol's own error, and an answer's usage has the tokens. It may be called from several
+	// goroutines at once.
+	Window func(Request) Window
 	// Fast answers without reading the history: nothing is refused or kept, and of a request the handler sees
 	// only Number, Protocol, LastRole and Header. It is the zero-latency server of benchmarks.
 	Fast bool
@@ -35,10 +39,11 @@ type Server struct {
 	http     *http.Server
 	done     chan struct{}
 
-	mu       sync.Mutex
-	number   int
-	requests []Request
-	refusals []string
+	mu        sync.Mutex
+	number    int
+	requests  []Request
+	refusals  []string
+	overflows []Request
 }
 
 // New starts a server.
@@ -120,7 +125,14 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Requests returns the requests that were not refused, in the order in which they came. Requests for the models are
+// Overflows returns the requests that were too much for their model's window, in the order in which they came.
+func (s *Server) Overflows() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.overflows...)
+}
+
+// Requests returns the requests that were not refused and fitted, in the order in which they came. Requests for the models are
 // not among them.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
@@ -164,11 +176,18 @@ func (s *Server) complete(protocol Protocol, decode func(*http.Request, []byte) 
 			err = checkEscapes(body)
 		}
 		req.Header = r.Header
-		switch req = s.keep(req, err); {
+		var window Window
+		if err == nil && s.config.Window != nil {
+			window = s.config.Window(req)
+			req.Tokens = window.Tokens
+		}
+		switch req = s.keep(req, err, window); {
 		case err != nil:
 			writeError(w, protocol, http.StatusBadRequest, Error{Message: err.Error()})
 		case !s.serves(req.Model):
 			writeNoModel(w, protocol, req.Model)
+		case window.overflows(req):
+			writeOverflow(w, req, window)
 		default:
 			s.config.Handler(req).write(r.Context(), w, req)
 		}
@@ -196,7 +215,7 @@ func (s *Server) count() int {
 }
 
 // keep numbers a request, and keeps it or why it was refused.
-func (s *Server) keep(req Request, refusal error) Request {
+func (s *Server) keep(req Request, refusal error, window Window) Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.number++
@@ -204,7 +223,10 @@ func (s *Server) keep(req Request, refusal error) Request {
 	switch {
 	case refusal != nil:
 		s.refusals = append(s.refusals, fmt.Sprintf("request %d: %v", s.number, refusal))
-	case s.serves(req.Model):
+	case !s.serves(req.Model):
+	case window.overflows(req):
+		s.overflows = append(s.overflows, req)
+	default:
 		s.requests = append(s.requests, req)
 	}
 	return req
