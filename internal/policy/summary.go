@@ -11,6 +11,7 @@ import (
 const (
 	defaultItemBytes = 8_000  // what an item's content is cut to for a summary
 	maxSummaryBytes  = 64_000 // of what is kept of a summary
+	minCutBytes      = 400    // what a summary has that is of use though it was cut off: two of its sections, in short
 )
 
 // SummaryInput is what is to be summarised (CO1, CO3).
@@ -72,19 +73,29 @@ func SummaryRequest(in SummaryInput, modelName string, maxTokens int) model.Requ
 func SummaryOverhead() int { return len(summaryInstructions) + 1_000 }
 
 // ParseSummary reads the answer to a [SummaryRequest]: its whole text, without white space around it. One over 64,000
-// bytes, which no provider gives that keeps to its bound, is cut in its middle and says so. An answer that was cut
-// off, asks for tools or has no text is stream_cut, which may go better another time, and one that the provider filtered
-// content_filtered.
+// bytes, which no provider gives that keeps to its bound, is cut in its middle and says so. So does one that ended at its
+// output limit: asked again, it would end there again. Where it has less than 400 bytes by then, asks for tools or has no
+// text it is stream_cut, which may go better another time, and where the provider filtered it content_filtered.
 func ParseSummary(resp model.Response) (string, *api.Error) {
 	if resp.Stop == model.StopFiltered {
 		return "", api.Errorf(api.CodeContentFiltered, "there is no summary: the provider's filter stopped the answer")
 	}
-	text, fault := whole(resp)
+	given := resp
+	if resp.Stop == model.StopOutputLimit {
+		given.Stop = model.StopEnd
+	}
+	text, fault := whole(given)
 	if fault != "" {
 		return "", api.Errorf(api.CodeStreamCut, "there is no summary: %s", fault)
 	}
-	if text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")); text == "" {
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+	switch {
+	case text == "":
 		return "", api.Errorf(api.CodeStreamCut, "there is no summary: the answer has no text")
+	case resp.Stop == model.StopOutputLimit && len(text) < minCutBytes:
+		return "", api.Errorf(api.CodeStreamCut, "there is no summary: the answer reached its output limit after %d bytes of text", len(text))
+	case resp.Stop == model.StopOutputLimit:
+		text += "\n[this summary was cut off here at its output limit: what was to follow is missing]"
 	}
 	begin, leftOut, end := cut(text, maxSummaryBytes)
 	if leftOut == 0 {

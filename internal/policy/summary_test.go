@@ -175,11 +175,16 @@ func TestASummaryIsAWholeText(t *testing.T) {
 		code      api.Code
 		retryable bool
 	}{
-		"a text":                      {model.Response{Stop: model.StopEnd, Items: text("\n# Goal\nx\n")}, "# Goal\nx", "", false},
-		"several texts":               {model.Response{Stop: model.StopEnd, Items: text("# Go", "al")}, "# Goal", "", false},
-		"a text behind reasoning":     {model.Response{Stop: model.StopEnd, Items: append([]model.ResponseItem{{Kind: model.ReasoningItem, Text: "hm"}}, text("a")...)}, "a", "", false},
-		"a text that is not UTF-8":    {model.Response{Stop: model.StopEnd, Items: text("a\xff")}, "a\uFFFD", "", false},
-		"a text that was cut off":     {model.Response{Stop: model.StopOutputLimit, Items: text("# Goal")}, "", api.CodeStreamCut, true},
+		"a text":                   {model.Response{Stop: model.StopEnd, Items: text("\n# Goal\nx\n")}, "# Goal\nx", "", false},
+		"several texts":            {model.Response{Stop: model.StopEnd, Items: text("# Go", "al")}, "# Goal", "", false},
+		"a text behind reasoning":  {model.Response{Stop: model.StopEnd, Items: append([]model.ResponseItem{{Kind: model.ReasoningItem, Text: "hm"}}, text("a")...)}, "a", "", false},
+		"a text that is not UTF-8": {model.Response{Stop: model.StopEnd, Items: text("a\xff")}, "a\uFFFD", "", false},
+		"a long text that was cut off": {model.Response{Stop: model.StopOutputLimit, Items: text(strings.Repeat("x", 400) + "\n")},
+			strings.Repeat("x", 400) + "\n[this summary was cut off here at its output limit: what was to follow is missing]", "", false},
+		"a short text that was cut off": {model.Response{Stop: model.StopOutputLimit, Items: text(strings.Repeat("x", 399) + " ")}, "", api.CodeStreamCut, true},
+		"nothing but a cut":             {model.Response{Stop: model.StopOutputLimit}, "", api.CodeStreamCut, true},
+		"a cut inside a call": {model.Response{Stop: model.StopOutputLimit, Items: append(text(strings.Repeat("x", 400)), model.ResponseItem{Kind: model.ToolCallItem})},
+			"", api.CodeStreamCut, true},
 		"a text with a call":          {model.Response{Stop: model.StopToolCalls, Items: append(text("a"), model.ResponseItem{Kind: model.ToolCallItem})}, "", api.CodeStreamCut, true},
 		"no text":                     {model.Response{Stop: model.StopEnd}, "", api.CodeStreamCut, true},
 		"white space":                 {model.Response{Stop: model.StopEnd, Items: text(" \n")}, "", api.CodeStreamCut, true},
