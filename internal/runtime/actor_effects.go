@@ -65,7 +65,7 @@ func (a *Actor) start() {
 			}
 		case !e.Started || e.Epoch != epoch:
 			continue
-		case !a.durable(e) && !(e.Early && a.sure() && a.env.Live(process)):
+		case !a.durable(e) && !(e.Early && a.sure() && a.env.Live(process) && !a.asked(e)):
 			continue
 		}
 		if !a.transcript.ready() {
@@ -142,6 +142,12 @@ func (a *Actor) forgetOutputs() {
 		wanted[e.CallID] = wanted[e.CallID] || e.Kind == engine.ScreenEffect
 	}
 	maps.DeleteFunc(a.outputs, func(id string, _ engine.Returned) bool { return !wanted[id] })
+}
+
+// asked reports whether a person is still asked about an effect's call, as far as the journal knows: an answer that
+// is on its way may come second, behind a denial.
+func (a *Actor) asked(e engine.Effect) bool {
+	return slices.ContainsFunc(a.base.Interactions, func(in engine.Interaction) bool { return in.CallID == e.CallID })
 }
 
 // sure reports whether the append in flight will most likely happen. After one that did not, intents are

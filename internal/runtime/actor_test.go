@@ -36,6 +36,12 @@ type rig struct {
 }
 
 func newRig(t *testing.T) *rig {
+	return rigOf(t, engine.Agent{Name: "a", Digest: "d", Model: api.ModelRef{Provider: "P", Name: "m"}, Mode: api.ApproveNever, UnknownOutcome: api.OutcomeAsk,
+		Tools: []engine.Tool{{Name: "app.pay", ModelName: "app__pay", Effect: api.SideEffect}}})
+}
+
+// rigOf has a session of an agent.
+func rigOf(t *testing.T, agent engine.Agent) *rig {
 	r := &rig{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	r.mem = memstore.New(memstore.Config{Fault: func(a store.Append) memstore.Fate {
 		if r.fail != nil {
@@ -43,8 +49,6 @@ func newRig(t *testing.T) *rig {
 		}
 		return memstore.Commit
 	}})
-	agent := engine.Agent{Name: "a", Digest: "d", Model: api.ModelRef{Provider: "P", Name: "m"}, Mode: api.ApproveNever, UnknownOutcome: api.OutcomeAsk,
-		Tools: []engine.Tool{{Name: "app.pay", ModelName: "app__pay", Effect: api.SideEffect}}}
 	made, err := runtime.Creation("made", "s", engine.SessionCreated{Secret: []byte{1}, Agent: agent}, store.Creation{Agent: "a", Digest: "d"}, r.now)
 	if err == nil {
 		_, err = r.mem.Append(t.Context(), made)
@@ -122,6 +126,29 @@ func (r *rig) begun() (runtime.Start, int) {
 		r.t.Fatal("nothing was started")
 	}
 	return r.starts[len(r.starts)-1], len(r.starts)
+}
+
+// elsewhere stores what another process decides, which this one is not told, and returns the new head.
+func (r *rig) elsewhere(c engine.Command) uint64 {
+	r.t.Helper()
+	state := r.actor.State()
+	events, after, err := engine.Decide(state, c, engine.Env{Now: r.now})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	a := store.Append{ID: "other", Session: "s", Known: state.Head, Time: after.Time,
+		Index: store.Index{Due: engine.Due(after), Needs: engine.Needs(after), Activity: engine.Activity(after)}}
+	for _, e := range events {
+		stored, err := engine.Encode(e)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		a.Records = append(a.Records, store.Record{Kind: string(stored.Kind), Version: stored.Version, Run: stored.Run, Item: stored.Item, Terminal: stored.Terminal, Data: stored.Data})
+	}
+	if _, err := r.mem.Append(context.Background(), a); err != nil {
+		r.t.Fatal(err)
+	}
+	return after.Head
 }
 
 // answer ends the model call that was started last.
@@ -298,24 +325,7 @@ func TestASessionIsGivenUpForATurnThatNeedsWhatThisProcessLacks(t *testing.T) {
 		"when another process lets it begin": func(r *rig) {
 			s, _ := r.begun()
 			r.step(runtime.Done{Ticket: s.Ticket, Command: engine.ModelError{Run: s.Effect.Run, Call: 1, Attempt: 1, Epoch: s.Epoch, Code: api.CodeProviderOverloaded, Retryable: true, RetryAfter: time.Second}})
-			state := r.actor.State()
-			events, after, err := engine.Decide(state, engine.Cancel{}, engine.Env{Now: r.now})
-			if err != nil {
-				r.t.Fatal(err)
-			}
-			a := store.Append{ID: "other", Session: "s", Known: state.Head, Time: after.Time,
-				Index: store.Index{Due: engine.Due(after), Needs: engine.Needs(after), Activity: engine.Activity(after)}}
-			for _, e := range events {
-				stored, err := engine.Encode(e)
-				if err != nil {
-					r.t.Fatal(err)
-				}
-				a.Records = append(a.Records, store.Record{Kind: string(stored.Kind), Version: stored.Version, Run: stored.Run, Item: stored.Item, Terminal: stored.Terminal, Data: stored.Data})
-			}
-			if _, err := r.mem.Append(context.Background(), a); err != nil {
-				r.t.Fatal(err)
-			}
-			r.step(runtime.Moved{Head: after.Head})
+			r.step(runtime.Moved{Head: r.elsewhere(engine.Cancel{})})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -334,6 +344,41 @@ func TestASessionIsGivenUpForATurnThatNeedsWhatThisProcessLacks(t *testing.T) {
 			}
 			if _, starts := r.begun(); starts != 1 {
 				t.Errorf("%d effects were started; want the first turn's alone", starts)
+			}
+		})
+	}
+}
+
+func TestAReadOnlyCallBeginsOnlyOnTheApprovalThatStands(t *testing.T) {
+	t.Parallel()
+	agent := engine.Agent{Name: "a", Digest: "d", Model: api.ModelRef{Provider: "P", Name: "m"}, Mode: api.ApproveOnly, UnknownOutcome: api.OutcomeAsk,
+		Tools: []engine.Tool{{Name: "app.pay", ModelName: "app__pay", Effect: api.SideEffect}, {Name: "app.look", ModelName: "app__look", Effect: api.ReadOnly, Ask: true}}}
+	for name, test := range map[string]struct {
+		elsewhere api.Decision // what another process stored a moment before, "" for nothing
+		bodies    int
+	}{
+		"an approval that is the only answer":           {"", 1},
+		"an approval that comes second to a denial":     {api.Deny, 0},
+		"an approval that comes second to the same one": {api.AllowOnce, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := rigOf(t, agent)
+			r.send("hi")
+			r.answer(pay, engine.Item{Kind: engine.ItemCall, Name: "app__look", Arguments: "{}"}) // the first of them runs, so the session is held
+			asked := r.actor.State().Interactions[0]
+			if test.elsewhere != "" {
+				r.elsewhere(engine.Answer{Interaction: asked.ID, Answer: api.Answer{Decision: test.elsewhere}})
+			}
+			r.step(runtime.Submit{Command: engine.Answer{Interaction: asked.ID, Answer: api.Answer{Decision: api.AllowOnce}}, Waiter: 2})
+			bodies := 0
+			for _, s := range r.starts {
+				if s.Effect.Kind == engine.ToolEffect && s.Effect.CallID == asked.CallID {
+					bodies++
+				}
+			}
+			if bodies != test.bodies {
+				t.Errorf("%d bodies began, want %d", bodies, test.bodies)
 			}
 		})
 	}
