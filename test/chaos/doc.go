@@ -7,7 +7,8 @@
 //
 // A scenario is written as a client that sends again what was not acknowledged. It is run once undisturbed,
 // which lists the points that it reaches, then once for each point with a kill there and a second victim that
-// goes on. Both runs must come to the same.
+// goes on. Both runs must come to the same. Where two victims answer at once, what may come out depends on which was
+// faster: then what happened must be what was acknowledged.
 //
 // Imports: api.
 package chaos

@@ -21,6 +21,7 @@ type ending struct {
 	History []string // the conversation, without what differs from run to run
 	Effects []string // on the world, sorted
 	Unknown int      // actions whose outcome nobody has settled
+	Plans   []string // of the summaries, with what they came to
 }
 
 // check looks at everything that a session left and returns its ending. Whatever a crash may do, it must not
@@ -30,6 +31,7 @@ func (w *world) check(session string) ending {
 	events := w.events(session)
 	w.checkEvents(session, events)
 	w.checkRequests(events)
+	plans := w.checkBeside(events)
 	state := do[api.SessionState](w, chaos.Command{Op: "state", Session: session})
 	if state.Activity != api.Idle || len(state.Interactions) > 0 {
 		w.t.Errorf("at the end the session is %s with %d interactions", state.Activity, len(state.Interactions))
@@ -37,7 +39,7 @@ func (w *world) check(session string) ending {
 	if open := do[api.InteractionPage](w, chaos.Command{Op: "interactions"}); len(open.Interactions) > 0 {
 		w.t.Errorf("at the end %d interactions are listed", len(open.Interactions))
 	}
-	e := ending{Effects: w.checkLedger(), History: w.checkHistory(session), Unknown: len(state.UnknownActions)}
+	e := ending{Effects: w.checkLedger(), History: w.checkHistory(session), Unknown: len(state.UnknownActions), Plans: plans}
 	for _, run := range w.runs {
 		if run.Session != session {
 			continue
@@ -150,6 +152,52 @@ func (w *world) checkRequests(events []api.Event) {
 			w.t.Errorf("the journal has an answer to %+v, which nobody asked", q)
 		}
 	}
+}
+
+// checkBeside: what is asked beside the conversation, of the reviewer and for a summary, was not asked more often than
+// the journal and the deaths explain, and never once there was an answer. It returns the plans of the summaries.
+func (w *world) checkBeside(events []api.Event) (plans []string) {
+	w.t.Helper()
+	arguments := map[string]string{} // by call
+	started, last := map[string]int{}, map[string]time.Time{}
+	for _, e := range events {
+		switch e.Type {
+		case api.EventModelCallFinished:
+			for _, c := range decode[api.ModelCallFinished](w, e).Calls {
+				arguments[c.CallID] = c.Arguments
+			}
+		case api.EventReviewStarted:
+			started[reviewOf+arguments[decode[api.ReviewStarted](w, e).CallID]]++
+		case api.EventReviewFinished:
+			if f := decode[api.ReviewFinished](w, e); !f.Again {
+				key := reviewOf + arguments[f.CallID]
+				if !last[key].IsZero() {
+					w.t.Errorf("call %s has two verdicts of the reviewer", f.CallID)
+				}
+				last[key] = e.Time
+			}
+		case api.EventCompactionStarted:
+			started[summaryOf]++
+		case api.EventCompactionFinished:
+			f := decode[api.CompactionFinished](w, e)
+			plans = append(plans, fmt.Sprintf("%d items, %d bytes of each other, then %d tokens: %s", f.Items, f.ItemBytes, f.Tokens, f.Summary))
+			last[summaryOf] = e.Time
+		}
+	}
+	made := map[string]int{}
+	for _, r := range w.model.requests() {
+		key := r.question.Text
+		made[key]++
+		if at, ok := last[key]; ok && r.at.Truncate(time.Millisecond).After(at) {
+			w.t.Errorf("%q was answered at %s and asked again at %s", key, at, r.at)
+		}
+	}
+	for key, n := range started {
+		if made[key] == 0 && last[key].IsZero() || made[key] > n+w.deaths+w.races {
+			w.t.Errorf("%q was asked %d times; the journal knows %d attempts and there were %d deaths and %d races", key, made[key], n, w.deaths, w.races)
+		}
+	}
+	return plans
 }
 
 // checkLedger: no action happened twice that must not: a side effect not at all, an idempotent one not under

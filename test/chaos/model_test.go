@@ -3,6 +3,9 @@
 package chaos_test
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,6 +13,7 @@ import (
 	"time"
 
 	modeltestserver "github.com/openworkerai/openworker/model/modeltest/server"
+	"github.com/openworkerai/openworker/test/chaos"
 )
 
 // script is the model: what it answers follows from the conversation alone. A message "VERB NAME" asks for:
@@ -20,11 +24,20 @@ import (
 //	pay       two parallel side effects, then a text
 //	mail      one call to the tool that nobody can inspect, then a text
 //	pump      one call to the tool that runs until it is stopped, then a text
+//	trio      three parallel calls: two side effects, of which one can be inspected, and an idempotent one, then a text
+//	risk      the same, of which the second is forbidden
+//	ask       two parallel questions to the user and a price, then a text
+//
+// As a reviewer it allows a charge, denies a mail and leaves the rest to a person. A summary is made of nothing but
+// what is summarised.
 type script struct {
 	server *modeltestserver.Server
+	limit  int    // requests with more bytes are too long for the model; 0 is no limit
+	secret string // what no request may hold; "" for nothing
 
 	mu   sync.Mutex
 	seen []request
+	told int // requests that held the secret
 	// gate, unless nil, is waited for before each answer.
 	gate chan struct{}
 }
@@ -36,11 +49,16 @@ type request struct {
 }
 
 // question identifies a model call by what it asks: the user's last text and how many answers followed it.
-// Users' texts differ within a test.
+// Users' texts differ within a test. A review's is reviewOf with the arguments, a summary's is summaryOf.
 type question struct {
 	Text  string
 	Round int
 }
+
+const (
+	reviewOf  = "review "
+	summaryOf = "summary"
+)
 
 func newScript(t *testing.T) *script {
 	t.Helper()
@@ -81,6 +99,7 @@ func (s *script) asked(q question) int {
 
 func (s *script) reply(r modeltestserver.Request) modeltestserver.Reply {
 	at := time.Now()
+	var other *modeltestserver.Reply // to what is asked beside the conversation
 	q := question{Text: r.LastUser()}
 	var outputs []string
 	for _, m := range r.Messages {
@@ -93,13 +112,48 @@ func (s *script) reply(r modeltestserver.Request) modeltestserver.Reply {
 			outputs = append(outputs, m.Content)
 		}
 	}
+	switch system := r.Messages[0].Content; {
+	case strings.HasPrefix(system, "You review one action"):
+		var asked struct {
+			Action struct{ Tool, Arguments string }
+		}
+		_ = json.Unmarshal([]byte(q.Text), &asked) // what it cannot read it leaves to a person
+		verdict := "unsure"
+		switch asked.Action.Tool {
+		case "card.charge":
+			verdict = "allow"
+		case "mail.send":
+			verdict = "deny"
+		}
+		q = question{Text: reviewOf + asked.Action.Arguments}
+		other = &modeltestserver.Reply{Text: fmt.Sprintf(`{"verdict":%q,"reason":"because"}`, verdict)}
+	case strings.HasPrefix(system, "You summarise"):
+		other = &modeltestserver.Reply{Text: fmt.Sprintf("# Goal\n%x", sha256.Sum256([]byte(q.Text)))}
+		q = question{Text: summaryOf}
+	}
 	s.mu.Lock()
 	s.seen = append(s.seen, request{q, at})
+	if s.secret != "" && bytes.Contains(r.Body, []byte(s.secret)) {
+		s.told++
+	}
 	gate := s.gate
 	s.mu.Unlock()
 	if gate != nil {
 		<-gate
 	}
+	if s.limit > 0 && len(r.Body) > s.limit {
+		return modeltestserver.Reply{Status: 400, Error: modeltestserver.Error{Code: "context_length_exceeded", Message: "too long"}}
+	}
+	reply := s.talk(q, outputs)
+	if other != nil {
+		reply = *other
+	}
+	reply.InputTokens = len(r.Body) / 4
+	return reply
+}
+
+// talk goes on with a conversation.
+func (s *script) talk(q question, outputs []string) modeltestserver.Reply {
 	verb, name, _ := strings.Cut(q.Text, " ")
 	call := func(n int, tool string) modeltestserver.Call {
 		return modeltestserver.Call{ID: fmt.Sprintf("call_%d", n), Name: tool, Arguments: fmt.Sprintf(`{"item":%q}`, fmt.Sprintf("%s/%d/%d", name, q.Round, n))}
@@ -119,6 +173,15 @@ func (s *script) reply(r modeltestserver.Request) modeltestserver.Reply {
 		calls = append(calls, call(1, "mail__send"))
 	case verb == "pump" && q.Round == 0:
 		calls = append(calls, call(1, "pump__run"))
+	case verb == "trio" && q.Round == 0:
+		calls = append(calls, call(1, "card__charge"), call(2, "mail__send"), call(3, "kv__put"))
+	case verb == "risk" && q.Round == 0:
+		calls = append(calls, call(1, "card__charge"), call(2, "mail__send"), call(3, "kv__put"))
+		calls[1].Arguments = fmt.Sprintf(`{"item":%q}`, name+" is "+chaos.Forbidden)
+	case verb == "ask" && q.Round == 0:
+		calls = append(calls, call(1, "ask_user"), call(2, "ask_user"), call(3, "price__get"))
+		calls[0].Arguments = `{"question":"Which?","multiple":true,"choices":[{"label":"red"},{"label":"green","description":"like grass"}]}`
+		calls[1].Arguments = `{"question":"Why?"}`
 	}
 	if len(calls) > 0 {
 		return modeltestserver.Reply{Reasoning: "Hm.", Text: "Wait.", Calls: calls, Delay: delay}

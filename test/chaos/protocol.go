@@ -10,7 +10,7 @@ import (
 // input ends the victim, without a clean close.
 type Command struct {
 	ID int    `json:"id"` // of the reply
-	Op string `json:"op"` // create, submit, result, resolve, cancel, state, events, history, interactions, follow, stop, close
+	Op string `json:"op"` // create, submit, compact, result, resolve, cancel, state, events, history, interactions, follow, stop, close
 
 	Key         string       `json:"key,omitempty"` // idempotency key of a creation, submission ID of a message
 	Session     string       `json:"session,omitempty"`
@@ -47,3 +47,9 @@ type Entry struct {
 	PID       int    `json:"pid"`
 	Output    string `json:"output"`
 }
+
+// Words that a victim's guards know.
+const (
+	Secret    = "xyzzy-0451" // taken out of what a user writes
+	Forbidden = "forbidden"  // no action whose arguments hold it is started
+)

@@ -35,6 +35,10 @@ type world struct {
 	// suicides are the deaths at a point.
 	suicides int
 	runs     []api.RunReference // acknowledged
+	// decide is how a person answers an approval or a question; nil allows all and answers each question.
+	decide func(api.Interaction) api.Answer
+	// buries, unless nil, looks at what a dead victim left behind.
+	buries func(*process)
 }
 
 func newWorld(t *testing.T, args ...string) *world {
@@ -111,6 +115,9 @@ func (w *world) buried(p *process) {
 	w.proc = nil
 	w.deaths++
 	w.suicides++
+	if w.buries != nil {
+		w.buries(p)
+	}
 }
 
 // crash kills the running victim.
@@ -187,23 +194,44 @@ func (w *world) finish(run api.RunReference) api.Result {
 	}
 }
 
-// answer allows what needs an approval, and tells the truth about an unknown outcome: whoever started the
+// compact asks for a summary of older history, as a run of its own.
+func (w *world) compact(session, key string) api.RunReference {
+	w.t.Helper()
+	run := do[api.RunReference](w, chaos.Command{Op: "compact", Session: session, Key: key})
+	w.runs = append(w.runs, run)
+	return run
+}
+
+// answer allows what needs an approval or does what the test decides, and tells the truth about an unknown outcome: whoever started the
 // action is dead, so what is not in the ledger will never be.
 func (w *world) answer(session string, in api.Interaction) {
 	w.t.Helper()
 	a := api.Answer{Decision: api.AllowOnce}
-	if in.Kind == api.InteractionUnknownOutcome {
+	switch {
+	case in.Kind == api.InteractionUnknownOutcome:
 		a.Decision = api.OutcomeRetry
 		for _, e := range w.ledger() {
 			if e.Call == in.Call.CallID {
 				a = api.Answer{Decision: api.OutcomeSucceeded, Output: e.Output}
 			}
 		}
+	case w.decide != nil:
+		a = w.decide(in)
+	case in.Kind == api.InteractionQuestion && in.Question.Multiple:
+		a = api.Answer{Decision: api.Answered, Answers: []string{in.Question.Choices[1].Label, "and blue"}}
+	case in.Kind == api.InteractionQuestion:
+		a = api.Answer{Decision: api.Skipped, Reason: "no time"}
 	}
-	_, err := w.try(chaos.Command{Op: "resolve", Session: session, Interaction: in.ID, Answer: a})
-	if err != nil {
+	if err := w.resolve(session, in.ID, a); err != nil {
 		w.t.Fatalf("answer %s: %v\n%s", in.ID, err, w.timeline(session))
 	}
+}
+
+// resolve gives an answer until a victim lives to say what became of it.
+func (w *world) resolve(session, interaction string, a api.Answer) error {
+	w.t.Helper()
+	_, err := w.try(chaos.Command{Op: "resolve", Session: session, Interaction: interaction, Answer: a})
+	return err
 }
 
 // cancel cancels a run.

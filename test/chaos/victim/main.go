@@ -24,8 +24,9 @@ import (
 type settings struct {
 	dir, scratch, ledger, model string
 	protocol                    string
-	kill, trace                 string
-	approvals                   string
+	kill, once, trace           string
+	approvals, guards           string
+	window                      int
 	lease, poll, busy           time.Duration
 }
 
@@ -37,8 +38,11 @@ func main() {
 	flag.StringVar(&s.model, "model", "", "base URL of the model server")
 	flag.StringVar(&s.protocol, "protocol", "chat", "what it speaks: chat, responses, messages or gemini")
 	flag.StringVar(&s.kill, "kill", "", "point at which to end, as name#n or name#n+delay")
+	flag.StringVar(&s.once, "once", "", "file that is made by the one that ends there, of several victims")
 	flag.StringVar(&s.trace, "trace", "", "file that each point is written to")
 	flag.StringVar(&s.approvals, "approvals", "never", "approval mode of the agent")
+	flag.StringVar(&s.guards, "guards", "", "what the application adds, by comma: deny, mark, veil, secret")
+	flag.IntVar(&s.window, "window", 0, "window of the model in tokens, with the protocol chat; 0 is unknown")
 	flag.DurationVar(&s.lease, "lease", 8*time.Second, "lease")
 	flag.DurationVar(&s.poll, "poll", time.Second, "time between looks for work")
 	flag.DurationVar(&s.busy, "busy", 5*time.Second, "how long a write waits for another process")
@@ -76,7 +80,8 @@ func (o *output) reply(id int, value any, err error) {
 func (s settings) provider() (p model.Provider, name string, err error) {
 	switch s.protocol {
 	case "chat":
-		p, err = openaichat.New(openaichat.Config{BaseURL: s.model, KeyOptional: true})
+		facts := map[string]model.Facts{"m": {Window: s.window}}
+		p, err = openaichat.New(openaichat.Config{BaseURL: s.model, KeyOptional: true, Facts: facts})
 		return p, "m", err
 	case "responses":
 		p, err = openai.New(openai.Config{BaseURL: s.model, KeyOptional: true})
@@ -106,7 +111,12 @@ func run(s settings, out *output) error {
 	if err != nil {
 		return err
 	}
+	add, err := newGuards(s.guards, points.reach)
+	if err != nil {
+		return err
+	}
 	svc, err := service.New(ctx, service.Config{
+		Guardrails: add.guardrails, Hooks: add.hooks, Deny: add.deny,
 		Store: st, StateDir: s.dir, ScratchDir: s.scratch, Providers: []model.Provider{provider}, Lease: s.lease, Poll: s.poll,
 		CancelGrace: 500 * time.Millisecond, Failpoint: points.reach,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
@@ -116,8 +126,11 @@ func run(s settings, out *output) error {
 	}
 	tools := ledger{path: s.ledger}.tools()
 	agent := api.AgentDefinition{
-		Name: "victim-" + s.approvals, Instructions: "Work.", DefaultModel: api.ModelRef{Provider: provider.Name(), Name: name},
+		Name: "victim-" + s.approvals, Guardrails: add.names(), Hooks: add.hookNames(), Instructions: "Work.", DefaultModel: api.ModelRef{Provider: provider.Name(), Name: name},
 		Approvals: api.Approvals{Mode: api.ApprovalMode(s.approvals)},
+	}
+	if agent.Approvals.Mode == api.ApproveAuto {
+		agent.Approvals.ReviewerModel = &agent.DefaultModel
 	}
 	for _, t := range tools {
 		agent.Tools = append(agent.Tools, t.Declaration())

@@ -14,6 +14,7 @@ type points struct {
 	mu         sync.Mutex
 	seen       map[string]int
 	kill, stop point
+	once       string // "" or the file that whoever ends makes first
 	trace      *os.File
 
 	// A stop outside a commit must not hit one that runs beside it: then the write lock would stay held.
@@ -29,7 +30,7 @@ type point struct {
 }
 
 func newPoints(s settings) (p *points, err error) {
-	p = &points{seen: map[string]int{}}
+	p = &points{seen: map[string]int{}, once: s.once}
 	p.commits.L = &p.mu
 	if p.kill, err = parsePoint(s.kill); err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (p *points) reach(name string) {
 	switch {
 	case p.kill.name == name && p.kill.n == n && p.kill.delay > 0:
 		time.AfterFunc(p.kill.delay, die)
-	case p.kill.name == name && p.kill.n == n:
+	case p.kill.name == name && p.kill.n == n && p.first():
 		die()
 	case stops:
 		if err := stopSelf(); err != nil {
@@ -99,6 +100,19 @@ func (p *points) reach(name string) {
 		p.commits.Broadcast()
 		p.mu.Unlock()
 	}
+}
+
+// first reports whether no other victim has ended at the point.
+func (p *points) first() bool {
+	if p.once == "" {
+		return true
+	}
+	f, err := os.OpenFile(p.once, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return false
+	}
+	_ = f.Close()
+	return true
 }
 
 // betweenCommits follows the writer's commits, of which one runs at a time, and keeps the next one from

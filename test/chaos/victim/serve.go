@@ -46,6 +46,8 @@ func (v *victim) answer(ctx context.Context, c chaos.Command) (any, error) {
 		return s.CreateSession(ctx, v.agent, api.SessionOptions{IdempotencyKey: c.Key})
 	case "submit":
 		return s.Submit(ctx, api.Submission{Session: c.Session, Text: c.Text, Options: api.TurnOptions{SubmissionID: c.Key, WhenBusy: c.WhenBusy}})
+	case "compact":
+		return s.Compact(ctx, c.Session, api.TurnOptions{SubmissionID: c.Key})
 	case "result":
 		return s.Result(ctx, c.Session, c.Run)
 	case "resolve":
