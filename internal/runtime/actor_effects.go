@@ -65,7 +65,7 @@ func (a *Actor) start() {
 			}
 		case !e.Started || e.Epoch != epoch:
 			continue
-		case !a.durable(e) && !(e.Early && a.sure() && a.env.Live(process) && !a.asked(e)):
+		case !a.durable(e) && !(e.Early && a.sure() && a.env.Live(process) && !a.contested(e)):
 			continue
 		}
 		if !a.transcript.ready() {
@@ -144,10 +144,11 @@ func (a *Actor) forgetOutputs() {
 	maps.DeleteFunc(a.outputs, func(id string, _ engine.Returned) bool { return !wanted[id] })
 }
 
-// asked reports whether a person is still asked about an effect's call, as far as the journal knows: an answer that
-// is on its way may come second, behind a denial.
-func (a *Actor) asked(e engine.Effect) bool {
-	return slices.ContainsFunc(a.base.Interactions, func(in engine.Interaction) bool { return in.CallID == e.CallID })
+// contested reports whether what lets an effect begin may still be overtaken by what another process stores: an
+// approval that is on its way by a denial, a grant by its end.
+func (a *Actor) contested(e engine.Effect) bool {
+	return e.Kind == engine.ToolEffect && (slices.ContainsFunc(a.base.Interactions, func(in engine.Interaction) bool { return in.CallID == e.CallID }) ||
+		slices.ContainsFunc(a.spec.Turn.Tools, func(c engine.ToolCall) bool { return c.ID == e.CallID && c.Approved == engine.ApprovedByGrant }))
 }
 
 // sure reports whether the append in flight will most likely happen. After one that did not, intents are

@@ -349,10 +349,12 @@ func TestASessionIsGivenUpForATurnThatNeedsWhatThisProcessLacks(t *testing.T) {
 	}
 }
 
+// looker has to ask before it looks.
+var looker = engine.Agent{Name: "a", Digest: "d", Model: api.ModelRef{Provider: "P", Name: "m"}, Mode: api.ApproveOnly, UnknownOutcome: api.OutcomeAsk,
+	Tools: []engine.Tool{{Name: "app.pay", ModelName: "app__pay", Effect: api.SideEffect}, {Name: "app.look", ModelName: "app__look", Effect: api.ReadOnly, Ask: true}}}
+
 func TestAReadOnlyCallBeginsOnlyOnTheApprovalThatStands(t *testing.T) {
 	t.Parallel()
-	agent := engine.Agent{Name: "a", Digest: "d", Model: api.ModelRef{Provider: "P", Name: "m"}, Mode: api.ApproveOnly, UnknownOutcome: api.OutcomeAsk,
-		Tools: []engine.Tool{{Name: "app.pay", ModelName: "app__pay", Effect: api.SideEffect}, {Name: "app.look", ModelName: "app__look", Effect: api.ReadOnly, Ask: true}}}
 	for name, test := range map[string]struct {
 		elsewhere api.Decision // what another process stored a moment before, "" for nothing
 		bodies    int
@@ -363,7 +365,7 @@ func TestAReadOnlyCallBeginsOnlyOnTheApprovalThatStands(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := rigOf(t, agent)
+			r := rigOf(t, looker)
 			r.send("hi")
 			r.answer(pay, engine.Item{Kind: engine.ItemCall, Name: "app__look", Arguments: "{}"}) // the first of them runs, so the session is held
 			asked := r.actor.State().Interactions[0]
@@ -379,6 +381,29 @@ func TestAReadOnlyCallBeginsOnlyOnTheApprovalThatStands(t *testing.T) {
 			}
 			if bodies != test.bodies {
 				t.Errorf("%d bodies began, want %d", bodies, test.bodies)
+			}
+		})
+	}
+}
+
+func TestAReadOnlyCallUnderAGrantThatIsTakenBackDoesNotBegin(t *testing.T) {
+	t.Parallel()
+	for name, revoked := range map[string]bool{"a grant that holds": false, "a grant that was revoked a moment before": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := rigOf(t, looker)
+			r.send("hi")
+			look := engine.Item{Kind: engine.ItemCall, Name: "app__look", Arguments: "{}"}
+			r.answer(look)
+			r.step(runtime.Submit{Command: engine.Answer{Interaction: r.actor.State().Interactions[0].ID, Answer: api.Answer{Decision: api.AllowSession}}, Waiter: 2})
+			first, _ := r.begun()
+			r.step(runtime.Done{Ticket: first.Ticket, Command: engine.ToolOutcome{CallID: first.Effect.CallID, Attempt: 1, Epoch: first.Epoch}})
+			if revoked {
+				r.elsewhere(engine.Revoke{Tool: "app.look"})
+			}
+			r.answer(look)
+			if last, _ := r.begun(); (last.Effect.Kind == engine.ToolEffect) == revoked || revoked && len(r.actor.State().Interactions) != 1 {
+				t.Errorf("what began last is %s; a person is asked about %v", last.Effect.Key(), r.actor.State().Interactions)
 			}
 		})
 	}
