@@ -67,8 +67,8 @@ type host interface {
 // Open opens the store and goes on with what its sessions had under way, as far as this process can run
 // it: a session whose tools are not there yet waits until [Harness.Agent] or [Harness.Bind] brings them.
 //
-// Errors: invalid_request without a StateDir and a Store and for a provider that is nil, and the codes that
-// begin with store_.
+// Errors: invalid_request without a StateDir and a Store, for a provider that is nil, and for guardrails and hooks
+// without a name, a function or a point, or of the same name; and the codes that begin with store_.
 func Open(ctx context.Context, opts Options) (*Harness, error) {
 	if opts.StateDir == "" && opts.Store == nil {
 		return nil, api.Errorf(api.CodeInvalidRequest, "Options need a StateDir, for example %q, or a Store", "./state")
@@ -77,6 +77,9 @@ func Open(ctx context.Context, opts Options) (*Harness, error) {
 		if v := reflect.ValueOf(p); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 			return nil, api.Errorf(api.CodeInvalidRequest, "provider %d of %d is nil; leave it out, or look at the error of what was to make it", i+1, len(opts.Providers))
 		}
+	}
+	if err := service.CheckGuards(opts.Guardrails, opts.Hooks); err != nil {
+		return nil, err
 	}
 	if opts.StateDir != "" { // so that it stays the same directory, and workspaces can be compared with it
 		dir, err := filepath.Abs(opts.StateDir)

@@ -147,7 +147,7 @@ func TestTheEngineIsPure(t *testing.T) {
 
 // Who may link a provider's SDK: its adapter, the binary, and the tests of both. Everybody else's tests compile
 // without one, and so does a program that uses another provider.
-var linksSDKs = []string{"model/openai", "model/anthropic", "model/google", "model/facts", "cmd/openworker", "test/providers", "test/chaos/victim"}
+var linksSDKs = []string{"model/openai", "model/anthropic", "model/google", "model/facts", "cmd/openworker", "test/providers", "test/window", "test/chaos/victim"}
 
 func TestNoCoreTestLinksAProviderSDK(t *testing.T) {
 	t.Parallel()

@@ -171,7 +171,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		t.Call.RetryAt = e.RetryAt
 		if e.Compact {
 			t.Call.Overflowed, t.Compaction.Due = true, true
-			s.Context.overflowed(t.Call.Max)
+			s.Context.overflowed(t.Call.Max, e.Window)
 		}
 		if e.Final {
 			t.Call.Failure = &Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable}
@@ -302,8 +302,8 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 	case GrantRevoked:
 		s.Grants = slices.DeleteFunc(s.Grants, func(g api.Grant) bool { return g.Tool == e.Tool })
 		if s.Turn != nil {
-			for i := range s.Turn.Tools { // what has not begun is asked about after all
-				if c := &s.Turn.Tools[i]; c.Name == e.Tool && c.Approved == ApprovedByGrant && c.Status == ToolReady && c.Attempt == 0 {
+			for i := range s.Turn.Tools { // what has not begun, or has not acted, is asked about after all
+				if c := &s.Turn.Tools[i]; c.Name == e.Tool && c.Approved == ApprovedByGrant && c.Status == ToolReady && !c.Doubt {
 					c.Status, c.Approved = ToolAsked, ""
 				}
 			}

@@ -338,6 +338,22 @@ func TestChangedArguments(t *testing.T) {
 			activity: "active",
 		},
 		{
+			name:  "RE3 a check that does not let it run again leaves open what the first run did",
+			agent: worker(always),
+			given: then(changed, checkedAtStart(1, ""), takeOver, inspected(1, engine.InspectedUnknown, ""), decide(2, api.OutcomeRetry, "")),
+			when:  checkedAtStart(1, api.CodeDenied),
+			check: func(t *testing.T, p *play) {
+				got := p.events[0].(engine.ToolFinished)
+				if got.Code != api.CodeOutcomeUnknown || !strings.Contains(got.Output, "inspected") || !strings.Contains(got.Output, "the check says denied") {
+					t.Errorf("the result is %q, code %s", got.Output, got.Code)
+				}
+			},
+			events:   []string{"tool_finished c1/1 outcome_unknown"},
+			pending:  []string{"model 2/1"},
+			due:      "+0s",
+			activity: "active",
+		},
+		{
 			name:     "AP4 changed arguments are for this call: a grant with them is refused",
 			agent:    worker(always),
 			given:    asked,

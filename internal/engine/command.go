@@ -173,6 +173,8 @@ type ModelError struct {
 	Retryable     bool
 	RetryAfter    time.Duration
 	Usage         api.Usage
+	// Window is what the provider said of the model's window with an overflow, in tokens; 0 for nothing.
+	Window int
 	// Cancelled: the host ended the attempt itself; the call counts.
 	Cancelled bool
 	Checks    []api.GuardVerdict

@@ -85,6 +85,8 @@ func (d *decision) checked(c Checked) {
 		return
 	}
 	switch {
+	case c.Code != "" && tc.Doubt: // it is not run again, and what an earlier attempt did nobody knows
+		d.emit(ToolFinished{Run: t.Run, CallID: c.CallID, Attempt: tc.Attempt, Output: textUnknown + " " + c.Message, Code: api.CodeOutcomeUnknown})
 	case c.Code != "":
 		d.emit(ToolFinished{Run: t.Run, CallID: c.CallID, Attempt: tc.Attempt, Output: c.Message, Code: c.Code})
 	case before:

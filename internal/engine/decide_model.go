@@ -90,7 +90,7 @@ func (d *decision) modelError(c ModelError) {
 	switch {
 	case c.Cancelled || t.Cancel:
 	case c.Code == api.CodeContextExhausted && !t.Call.Overflowed:
-		e.Compact = true // once a call (LI5)
+		e.Compact, e.Window = true, max(c.Window, 0) // once a call (LI5)
 	case c.Retryable && failures < api.MaxModelAttempts:
 		e.RetryAt = d.env.Now.Add(max(c.RetryAfter, retryDelay(failures, d.env.Jitter))).Truncate(time.Millisecond)
 	default:

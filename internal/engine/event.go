@@ -156,8 +156,10 @@ type ModelFailed struct {
 	Final     bool      `json:"final,omitempty"`
 	Retryable bool      `json:"retryable,omitempty"`
 	Usage     api.Usage `json:"usage,omitzero"`
-	// Compact: the conversation did not fit; older history is summarised before the next attempt.
+	// Compact: the conversation did not fit; older history is summarised before the next attempt. Window is the model's
+	// window, in tokens, if the provider told it.
 	Compact bool               `json:"compact,omitempty"`
+	Window  int                `json:"window,omitempty"`
 	Checks  []api.GuardVerdict `json:"checks,omitempty"`
 }
 

@@ -41,6 +41,14 @@ func TestGrants(t *testing.T) {
 			activity: "waiting",
 		},
 		{
+			name:     "AP4 a revoked grant holds for nothing that turned out not to have begun",
+			agent:    worker(always),
+			given:    then(granted, asksFor("write"), begin, takeOver, inspected(2, engine.InspectedNotStarted, "")),
+			when:     revoke("app.write"),
+			events:   []string{"grant_revoked app.write", "interaction_required i2 approval c2"},
+			activity: "waiting",
+		},
+		{
 			name:     "AP4 a grant that is revoked is gone",
 			agent:    worker(always),
 			given:    granted,

@@ -109,14 +109,17 @@ func (c *Context) compacted(p Plan, summary int) {
 	}
 }
 
-// overflowed notes that the request that started last was too much with its answer of max tokens. Whatever the estimate
-// was, the window is smaller: it is taken to be four fifths of what both wanted.
-func (c *Context) overflowed(max int) {
+// overflowed notes that the request that started last was too much with its answer of max tokens. The window is what the
+// provider told of it; where it told nothing, four fifths of what both wanted, whatever the estimate was before.
+func (c *Context) overflowed(max, told int) {
 	if c.Over = c.Size; c.Over == 0 {
 		return
 	}
 	limit := (c.Tokens(c.Size) + min(max, maxBytes)) * 4 / 5
-	if c.Limit == 0 || limit < c.Limit {
+	switch {
+	case told > 0:
+		c.Limit = min(told, maxBytes)
+	case c.Limit == 0 || limit < c.Limit:
 		c.Limit = limit
 	}
 }

@@ -19,7 +19,7 @@ func TestEstimatesOfTokens(t *testing.T) {
 	overflowed := func(size int) func(*Context) {
 		return func(c *Context) {
 			c.started(size)
-			c.overflowed(100)
+			c.overflowed(100, 0)
 		}
 	}
 	for name, test := range map[string]struct {
@@ -86,7 +86,7 @@ func TestAfterAnOverflowTheWindowIsSmallerThanWhatWasTooMuch(t *testing.T) {
 	c.turn(m)
 	c.started(1000)
 	is("before", map[int]int{0: 0, 300: 300, 8000: 8000})
-	c.overflowed(600) // 500 tokens and 600 for the answer
+	c.overflowed(600, 0) // 500 tokens and 600 for the answer
 	is("after it", map[int]int{0: 880, 300: 300, 8000: 880})
 	if got := c.smaller(880); got != 400 {
 		t.Errorf("the conversation is brought within %d", got)
@@ -103,14 +103,19 @@ func TestAfterAnOverflowTheWindowIsSmallerThanWhatWasTooMuch(t *testing.T) {
 		t.Error("what was tried and answered is still being tried")
 	}
 	is("once one was answered", map[int]int{0: 880, 8000: 8000})
-	c.overflowed(600) // of 700 bytes
+	c.overflowed(600, 0) // of 700 bytes
 	is("after a smaller one", map[int]int{0: 760})
+	told := c
+	told.overflowed(600, 790)
+	if got := told.Window(0); got != 790 {
+		t.Errorf("a window that the provider told is %d", got)
+	}
 	c.turn(m)
 	is("in the next turn", map[int]int{0: 760, 8000: 8000})
 	c.turn(api.ModelRef{Provider: "P", Name: "other"})
 	is("with another model", map[int]int{0: 0, 8000: 8000})
 	var never Context
-	never.overflowed(100)
+	never.overflowed(100, 0)
 	if got := never.Window(8000); got != 8000 {
 		t.Errorf("an overflow of no request makes it %d", got)
 	}
@@ -124,7 +129,7 @@ func TestAnEstimateNeverFallsAsARequestGrows(t *testing.T) {
 		for range rapid.IntRange(0, 4).Draw(t, "reports") {
 			c.started(size.Draw(t, "size"))
 			if rapid.Bool().Draw(t, "too much") {
-				c.overflowed(100)
+				c.overflowed(100, 0)
 			} else {
 				c.reported(api.Usage{InputTokens: rapid.OneOf(rapid.Int64Range(-10, 4000), rapid.Int64()).Draw(t, "tokens")})
 			}

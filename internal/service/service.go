@@ -103,10 +103,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 			names[name] = true
 		}
 	}
-	if err := policy.CheckGuardrails(cfg.Guardrails); err != nil {
-		return nil, err
-	}
-	if err := policy.CheckHooks(cfg.Hooks); err != nil {
+	if err := CheckGuards(cfg.Guardrails, cfg.Hooks); err != nil {
 		return nil, err
 	}
 	guards := runtime.Guards{Guardrails: slices.Clone(cfg.Guardrails), Hooks: slices.Clone(cfg.Hooks), Deny: cfg.Deny}
@@ -126,6 +123,14 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.wg.Go(func() { s.cleanDeleted(s.ctx) })
 	return s, nil
+}
+
+// CheckGuards refuses guardrails and hooks that cannot be registered. Errors are invalid_request.
+func CheckGuards(guardrails []guard.Guardrail, hooks []guard.Hook) error {
+	if err := policy.CheckGuardrails(guardrails); err != nil {
+		return err
+	}
+	return policy.CheckHooks(hooks)
 }
 
 // Bind makes tool bodies available in this process under their catalogue names; sessions that waited for
