@@ -39,12 +39,20 @@ func audit() openworker.Hook {
 }
 
 func builder(ctx context.Context, harness *openworker.Harness) (*openworker.Agent, error) {
-	agent, err := harness.Agent(ctx, openworker.AgentDefinition{
+	return harness.Agent(ctx, openworker.AgentDefinition{
 		Name:         "builder",
 		DefaultModel: openworker.ModelRef{Provider: "OpenAI", Name: "gpt-5-mini"},
 		Compaction:   &openworker.CompactionOptions{AdditionalInstructions: openworker.Set("Keep the list of failing tests.")},
 	})
-	return agent, err
+}
+
+func summarise(ctx context.Context, session *openworker.Session) error {
+	result, err := session.Compact(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println(result.Status, result.AuxiliaryUsage.OutputTokens > 0)
+	return nil
 }
 
 // A hook trims what a tool returned, a check of the application stands before every action, and older history is
@@ -84,9 +92,10 @@ func Example_guards() {
 	}
 	result, err := session.Run(ctx, `use parcels.find with {"number": 42}`)
 	fmt.Println(result.Status, result.Text, err)
-	result, err = session.Compact(ctx)
-	fmt.Println(result.Status, err)
+	if err := summarise(ctx, session); err != nil {
+		panic(err)
+	}
 	// Output:
 	// completed parcels__find returned “in Oslo” <nil>
-	// completed <nil>
+	// completed false
 }
