@@ -16,7 +16,6 @@ type call struct {
 	allowed   string // by whom it may run, "" while it may not
 	denied    string // by whom
 	verdict   api.ReviewVerdict
-	begun     bool
 	returned  bool // its body has, and nobody has seen the output yet
 	over      bool // it has its result
 }
@@ -76,9 +75,12 @@ func (s *session) decide(f engine.Fact) {
 		s.resolve(f, e)
 	case engine.GrantRevoked:
 		delete(s.grants, e.Tool)
-		for _, c := range s.calls {
-			if c.tool == e.Tool && c.allowed == byGrant && !c.begun {
-				c.allowed = ""
+		if s.state.Turn == nil {
+			break
+		}
+		for _, t := range s.state.Turn.Tools {
+			if c := s.calls[t.ID]; c != nil && c.tool == e.Tool && c.allowed == byGrant && t.Status == engine.ToolReady && !t.Doubt {
+				c.allowed = "" // it has not begun, or has not acted
 			}
 		}
 	case engine.ToolStarted:
@@ -93,7 +95,7 @@ func (s *session) decide(f engine.Fact) {
 		case e.Digest != want:
 			w.fail("session %s: event %d begins %s with other arguments than %s", s.id, f.Number, e.CallID, c.arguments)
 		}
-		c.begun, c.returned = true, false
+		c.returned = false
 	case engine.ToolReturned:
 		s.open(f, e.CallID).returned = true
 	case engine.ToolFinished:
@@ -187,7 +189,9 @@ func (s *session) resolve(f engine.Fact, e engine.InteractionResolved) {
 	case api.Deny:
 		c.denied, c.allowed = who, ""
 		for _, b := range w.ledger.bodies[s.about[e.ID]] {
-			w.fail("session %s: event %d denies %s, and attempt %d of it has run in %s", s.id, f.Number, b.call, b.attempt, b.p.name)
+			if !b.allowed { // else under a grant that was revoked since
+				w.fail("session %s: event %d denies %s, and attempt %d of it has run in %s", s.id, f.Number, b.call, b.attempt, b.p.name)
+			}
 		}
 	case api.OutcomeRetry:
 		w.ledger.allow(s.about[e.ID])

@@ -197,6 +197,7 @@ type body struct {
 	applied  bool // it took effect
 	over     bool // it will not take effect any more, if it has not
 	excused  bool // somebody who may has said that it can be run again
+	allowed  bool // the journal says who has let it run
 	ended    bool // it has returned
 	raw      bool // hooks and guardrails are to remove something from what it says
 	output   string

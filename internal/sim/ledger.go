@@ -95,6 +95,9 @@ func (l *ledger) run(p *process, s runtime.Start, name string, kind toolKind) *b
 	w, e := l.w, s.Effect
 	truth := w.sessions[s.State.Session]
 	b := &body{w: w, p: p, call: e.CallID, attempt: e.Attempt, epoch: s.Epoch, effect: name + " " + e.CallID, harmless: kind.effect == api.ReadOnly, raw: screens(s)}
+	if c := truth.calls[e.CallID]; c != nil {
+		b.allowed = c.allowed != ""
+	}
 	l.mayRun(p, s, truth.calls[e.CallID])
 	if kind.effect == api.SideEffect && !truth.deleted {
 		w.saw("side effect")
