@@ -14,6 +14,8 @@ type Error struct {
 	Status  int    // HTTP status, 0 when there was none
 	// RetryAfter is what the provider asked for, 0 when it asked for nothing.
 	RetryAfter time.Duration
+	// Window is what a KindContext error says that the model's window is, in tokens; 0 where it does not say.
+	Window int
 	// Usage is what the provider reported before the failure; Received counts the bytes of answer that came.
 	Usage    api.Usage
 	Received int

@@ -77,6 +77,7 @@ type failure struct {
 	retryable  bool
 	retryAfter time.Duration
 	usage      api.Usage
+	window     int // what an overflow told of it
 }
 
 // failureOf classifies why a call failed. spent is what an answer used that a guardrail did not let pass; maxOutput
@@ -90,7 +91,7 @@ func failureOf(err error, spent api.Usage, maxOutput int) failure {
 	if !errors.As(err, &me) {
 		me = &model.Error{Kind: model.KindUnclassified, Message: err.Error()}
 	}
-	f := failure{code: me.Code(), message: firstBytes(strings.ToValidUTF8(me.Message, "\uFFFD"), maxFailureText), retryable: me.Retryable(), retryAfter: me.RetryAfter, usage: counted(me.Usage)}
+	f := failure{code: me.Code(), message: firstBytes(strings.ToValidUTF8(me.Message, "\uFFFD"), maxFailureText), retryable: me.Retryable(), retryAfter: me.RetryAfter, usage: counted(me.Usage), window: me.Window}
 	if f.message == "" {
 		f.message = fmt.Sprintf("the provider failed without a message; the kind of its error is %q", me.Kind)
 	}

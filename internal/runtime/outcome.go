@@ -42,7 +42,7 @@ func ModelOutcome(agent *Agent, s Start, resp model.Response, err error, cause e
 	}
 	f := failureOf(err, resp.Usage, maxOutput)
 	fail := engine.ModelError{Run: e.Run, Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch,
-		Code: f.code, Message: f.message, Retryable: f.retryable, RetryAfter: f.retryAfter, Usage: f.usage}
+		Code: f.code, Message: f.message, Retryable: f.retryable, RetryAfter: f.retryAfter, Usage: f.usage, Window: f.window}
 	if cause != nil {
 		fail.Cancelled, fail.Code, fail.Message = true, api.CodeCancelled, "the call was cancelled"
 		if errors.Is(cause, ErrExpired) {

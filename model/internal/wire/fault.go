@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -84,6 +85,9 @@ func Classify(status int, fault *Fault) *model.Error {
 		}
 	}
 	err.Kind = byContent(status, kind, said)
+	if err.Kind == model.KindContext {
+		err.Window = windowIn(said)
+	}
 	if err.Kind == "" {
 		err.Kind = byStatus(status)
 	}
@@ -161,6 +165,20 @@ func isContext(kind, said string) bool {
 			"`inputs` must have less than",                      // TGI
 			"total tokens of image and text exceed max message", // Volcengine
 		)
+}
+
+// namesWindow finds the window in what servers say of one that is exceeded.
+var namesWindow = regexp.MustCompile(`(?:maximum context length is|maximum prompt length is|context length is only|context length of only|maximum model length of|` +
+	`context limit: \d+ \+ \d+ >|tokens >|n_ctx:|n_ctx \(|\(context length|tokens allowed \(|context size \(|context window of|the limit of|must be <=|must have less than|max size:|: limit) ?(\d{3,9})\b`)
+
+// windowIn is the window that a message of an overflow names, 0 for none.
+func windowIn(said string) int {
+	found := namesWindow.FindStringSubmatch(said)
+	if found == nil {
+		return 0
+	}
+	window, _ := strconv.Atoi(found[1]) // nine digits at most
+	return window
 }
 
 func byStatus(status int) model.ErrorKind {

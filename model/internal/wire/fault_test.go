@@ -109,6 +109,37 @@ func TestFailuresAreClassified(t *testing.T) {
 	}
 }
 
+// LI5: most servers tell the window with an overflow.
+func TestAnOverflowNamesTheWindow(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]int{
+		"This model's maximum context length is 8000 tokens. However, you requested 9000 tokens (7500 in the messages, 1500 in the completion).": 8000,
+		"prompt is too long: 210000 tokens > 200000 maximum":                                               200_000,
+		"input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease":            200_000,
+		"The input token count (1048590) exceeds the maximum number of tokens allowed (1048576).":          1_048_576,
+		"request (9001 tokens) exceeds the available context size (4096 tokens), try increasing it":        4096,
+		"Requested tokens (9001) exceed context window of 2048":                                            2048,
+		"when context the overflows. However, the model is loaded with context length of only 4096 tokens": 4096,
+		"greater than the context length (n_keep: 13055>= n_ctx: 4096).":                                   4096,
+		"Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)":                                       7424,
+		"prompt token count of 65446 exceeds the limit of 64000":                                           64_000,
+		"The decoder prompt (length 40000) is longer than the maximum model length of 32768.":              32_768,
+		"The prompt (total length 25938) is too long to fit into the model (context length 4096).":         4096,
+		"`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 9001":                                  4096,
+		"`inputs` must have less than 4095 tokens. Given: 7000":                                            4095,
+		"This model's maximum prompt length is 131072 but the request contains 200000 tokens.":             131_072,
+		"Your input exceeds the context window of this model. Please adjust your input and try again.":     0,
+		"This model's maximum context length is 99999999999999999999 tokens.":                              0,
+	} {
+		if got := Classify(400, &Fault{Message: said}); got.Kind != model.KindContext || got.Window != want {
+			t.Errorf("%q: %s with a window of %d, want %d", said, got.Kind, got.Window, want)
+		}
+	}
+	if got := Classify(400, &Fault{Message: "the limit of 64000 requests"}).Window; got != 0 {
+		t.Errorf("an error of another kind names a window of %d", got)
+	}
+}
+
 func TestMessagesAreCleanAndShortAndHoldNoCredential(t *testing.T) {
 	t.Parallel()
 	err := &model.Error{Message: clean("key sk-1234\x00\x1b[31m\r\n\tis \xff wrong " + strings.Repeat("ž", 5000))}
