@@ -144,11 +144,14 @@ func (a *Actor) forgetOutputs() {
 	maps.DeleteFunc(a.outputs, func(id string, _ engine.Returned) bool { return !wanted[id] })
 }
 
-// contested reports whether what lets an effect begin may still be overtaken by what another process stores: an
-// approval that is on its way by a denial, a grant by its end.
+// contested reports whether what lets a call begin is on its way to the journal only, and may come out otherwise: an
+// approval comes second to a denial, a grant is taken back, another process asks the reviewer or the application again.
 func (a *Actor) contested(e engine.Effect) bool {
-	return e.Kind == engine.ToolEffect && (slices.ContainsFunc(a.base.Interactions, func(in engine.Interaction) bool { return in.CallID == e.CallID }) ||
-		slices.ContainsFunc(a.spec.Turn.Tools, func(c engine.ToolCall) bool { return c.ID == e.CallID && c.Approved == engine.ApprovedByGrant }))
+	in := func(s *engine.State, is func(engine.ToolCall) bool) bool {
+		return e.Kind == engine.ToolEffect && s.Turn != nil && slices.ContainsFunc(s.Turn.Tools, func(c engine.ToolCall) bool { return c.ID == e.CallID && is(c) })
+	}
+	return in(a.base, func(c engine.ToolCall) bool { return c.Status != engine.ToolReady && c.Status != engine.ToolRunning }) ||
+		in(a.spec, func(c engine.ToolCall) bool { return c.Approved == engine.ApprovedByGrant })
 }
 
 // sure reports whether the append in flight will most likely happen. After one that did not, intents are

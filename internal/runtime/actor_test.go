@@ -408,3 +408,25 @@ func TestAReadOnlyCallUnderAGrantThatIsTakenBackDoesNotBegin(t *testing.T) {
 		})
 	}
 }
+
+func TestAReadOnlyCallBeginsOnAVerdictThatIsStored(t *testing.T) {
+	t.Parallel()
+	for name, stored := range map[string]bool{"a verdict that is stored": true, "a verdict that the store does not take": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := looker
+			agent.Mode, agent.Reviewer = api.ApproveAuto, agent.Model
+			r := rigOf(t, agent)
+			r.send("hi")
+			r.answer(engine.Item{Kind: engine.ItemCall, Name: "app__look", Arguments: "{}"})
+			if !stored {
+				r.fail = failing(memstore.FailBefore)
+			}
+			review, _ := r.begun()
+			r.step(runtime.Done{Ticket: review.Ticket, Command: engine.Reviewed{CallID: review.Effect.CallID, Attempt: 1, Epoch: review.Epoch, Review: api.Review{Verdict: api.ReviewAllow}}})
+			if last, _ := r.begun(); (last.Effect.Kind == engine.ToolEffect) != stored {
+				t.Errorf("what began last is %s", last.Effect.Key())
+			}
+		})
+	}
+}
