@@ -220,7 +220,7 @@ type CompactionFailed struct {
 }
 
 // CompactionFinished is the data of compaction_finished. Summary stands for the items from then on; the complete
-// history stays readable.
+// history stays readable. Without Items and ItemBytes nothing could be made smaller, and the call is tried as it is.
 type CompactionFinished struct {
 	Attempt int    `json:"attempt"`
 	Summary string `json:"summary,omitempty"`

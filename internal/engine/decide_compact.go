@@ -29,6 +29,9 @@ func (s *State) fitting(most, size, window int) int {
 		return most
 	}
 	left := max(usable(window)-s.Context.Tokens(size), minOutput)
+	if s.Context.Over > 0 || s.Context.Tried { // a second overflow ends the turn: not all that may be left is asked for
+		left = min(left, reserve(most, window))
+	}
 	if s.Context.Tried {
 		left = max(left, leastReserve(most, window))
 	}

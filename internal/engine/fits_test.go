@@ -176,6 +176,23 @@ func TestAfterAnOverflowThereIsLessRoomThanBefore(t *testing.T) {
 	}
 }
 
+// LI5: the second overflow of a call ends its turn, so the second try leaves room for an estimate that is wrong again.
+func TestAfterAnOverflowAnAnswerAsksForAPartOfWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	asked := func(p *play) int {
+		p.must(engine.Begin{Effect: engine.Pending(p.state)[0], Epoch: 1, Fixed: 500, Window: 8_000})
+		return p.state.Turn.Call.Max
+	}
+	p := newPlay(t, worker()).play(say("hi"))
+	if got := asked(p); got < 7_000 {
+		t.Errorf("the first try asks for %d", got)
+	}
+	p.play(fails(api.CodeContextExhausted, false), summarises, summarised)
+	if got := asked(p); got < 1_000 || got > 2_001 {
+		t.Errorf("the second asks for %d", got)
+	}
+}
+
 // A smaller part is summarised each time that what was to be summarised did not fit either.
 func TestEachOverflowOfASummaryHalvesWhatItIsShown(t *testing.T) {
 	t.Parallel()
@@ -189,5 +206,16 @@ func TestEachOverflowOfASummaryHalvesWhatItIsShown(t *testing.T) {
 		}
 		source = got
 		p.play(summarises)
+	}
+}
+
+// Whether the next call fits is looked at before each: it costs no more in a long conversation than in a short one.
+func BenchmarkFits(b *testing.B) {
+	p := newPlay(b, worker()).play(say("hi"), begin, asksFor("read"), begin, returns(1, "it"))
+	p.state.Context.Bytes = 1 << 20
+	for b.Loop() {
+		if !engine.Fits(p.state, 50_000, 1_000_000) {
+			b.Fatal("it does not fit")
+		}
 	}
 }

@@ -94,22 +94,15 @@ func TestASummaryByHand(t *testing.T) {
 	}
 }
 
-// BenchmarkTurn is the cost of a turn with two rounds of calls: early and late in a session that is summarised again and
-// again, and in one that never is.
+// BenchmarkTurn is the cost of a turn with two rounds of calls, early and late in a session that is summarised again and
+// again. The server reads and counts each request.
 func BenchmarkTurn(b *testing.B) {
-	for _, test := range []struct {
-		model string
-		at    int
-	}{{small, 30}, {small, 300}, {large, 30}} {
-		b.Run(fmt.Sprintf("%s, at turn %d", test.model, test.at), func(b *testing.B) {
-			w := newWorld(b, set{provider: "Chat", model: test.model, count: every(4), summary: 1500})
+	for _, at := range []int{30, 300} {
+		b.Run(fmt.Sprintf("at turn %d", at), func(b *testing.B) {
+			w := newWorld(b, set{provider: "Chat", model: small, count: every(4), summary: 1500})
 			defer func() { _ = w.Close(context.Background()) }()
-			k := task{Kind: "prose", Say: 800, Rounds: 2, Parallel: 2, Bytes: 1500}
-			if test.model == large {
-				k.Say, k.Bytes = 80, 150
-			}
-			message := filler("prose", k.Say)
-			for range test.at - 1 {
+			k, message := task{Kind: "prose", Say: 800, Rounds: 2, Parallel: 2, Bytes: 1500}, filler("prose", 800)
+			for range at - 1 {
 				w.turn(k, false, message)
 			}
 			before := w.mind.spent.summaries
@@ -117,6 +110,23 @@ func BenchmarkTurn(b *testing.B) {
 				w.turn(k, false, message)
 			}
 			b.ReportMetric(float64(w.mind.spent.summaries-before)/float64(b.N), "summaries/op")
+		})
+	}
+}
+
+// BenchmarkTurnThatFits is the cost of a turn in a session that is never summarised, where the window is known and where it
+// is not: nothing is planned, and nothing is counted but bytes.
+func BenchmarkTurnThatFits(b *testing.B) {
+	for _, name := range []string{large, unknown} {
+		b.Run(name, func(b *testing.B) {
+			w := newWorld(b, set{provider: "Chat", model: name, count: every(4), fast: true})
+			defer func() { _ = w.Close(context.Background()) }()
+			for b.Loop() {
+				_, run := w.begin(task{}, false, "hello", api.TurnOptions{})
+				if result := w.end(run); result.Status != api.StatusCompleted {
+					b.Fatal(result.Error)
+				}
+			}
 		})
 	}
 }

@@ -84,6 +84,7 @@ type set struct {
 	limits          api.Limits
 	summary         int // bytes of a summary beside its facts
 	instructions    string
+	fast            bool // the server answers at once, and nobody looks at what it is sent
 	store           store.Store
 }
 
@@ -94,7 +95,7 @@ func newWorld(t testing.TB, s set) *world {
 	}
 	w := &world{t: t, store: s.store, mind: &mind{t: t, broken: map[int]bool{}, summary: s.summary}}
 	w.server = modeltestserver.NewInMemory(modeltestserver.Config{
-		Handler: w.mind.answer,
+		Handler: w.mind.answer, Fast: s.fast,
 		Window: func(r modeltestserver.Request) modeltestserver.Window {
 			return modeltestserver.Window{Tokens: s.count(r), Limit: windows[r.Model]}
 		},
@@ -251,6 +252,7 @@ func (w *world) checkHistory() {
 	want := slices.Clone(w.mind.history)
 	w.mind.mu.Unlock()
 	n := 0
+	w.bytes = 0
 	for cursor, more := "", true; more; {
 		page, err := w.History(w.t.Context(), api.HistoryQuery{Session: w.session, Cursor: cursor, Limit: api.MaxPage})
 		if err != nil {
