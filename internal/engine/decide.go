@@ -149,6 +149,11 @@ func (d *decision) message(c Message) error {
 	if s.Turn != nil {
 		switch c.WhenBusy {
 		case api.BusyReject, "":
+			if len(s.Interactions) > 0 && Waiting(s) { // it does not end by itself
+				open := s.Interactions[0].ID
+				return api.Errorf(api.CodeSessionBusy, "run %s waits for an answer to %s; give it, cancel the run, or send with whenBusy \"queue\" or \"interrupt\"", s.Turn.Run, open).
+					With("run", s.Turn.Run).With("interaction", open)
+			}
 			return api.Errorf(api.CodeSessionBusy, "run %s is under way; wait for its end, cancel it, or send with whenBusy \"queue\" or \"interrupt\"", s.Turn.Run).With("run", s.Turn.Run)
 		case api.BusyQueue:
 		case api.BusyInterrupt:
