@@ -149,5 +149,5 @@ var mustSee = []string{
 }
 
 // mustSeeOften is rarer: some history of many must meet it.
-var mustSeeOften = []string{"tool_late", "inspected as unknown", "outcome that jumped", "items that were shortened", "grant that was revoked in time",
+var mustSeeOften = []string{"tool_late", "inspected as unknown", "outcome that jumped", "items that were shortened",
 	"review that took too long", "guardrail that failed", "answer retry"}
