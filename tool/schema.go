@@ -65,7 +65,7 @@ func Compile(schema json.RawMessage) (*Schema, error) {
 }
 
 // Validate checks the arguments of a call as a model wrote them. An error is arguments_invalid, with a
-// message for the model: what is wrong, where, and to correct it (RU8).
+// message for the model: what is wrong, where, and to correct it (RU8). It wraps what is wrong alone, for people.
 func (s *Schema) Validate(args []byte) error {
 	if len(args) > MaxArgumentsBytes {
 		return argumentsError(fmt.Sprintf("they are %d bytes long; at most %d are allowed", len(args), MaxArgumentsBytes))
@@ -91,8 +91,8 @@ func (s *Schema) Validate(args []byte) error {
 
 func argumentsError(problem string) error {
 	return api.Errorf(api.CodeArgumentsInvalid,
-		"the call was not run: its arguments are not acceptable: %s. Correct them and call again.",
-		strings.TrimSuffix(bound(problem, maxProblems*maxProblemBytes), "."))
+		"the call was not run: its arguments are not acceptable: %w. Correct them and call again.",
+		errors.New(strings.TrimSuffix(bound(problem, maxProblems*maxProblemBytes), ".")))
 }
 
 // problems lists the places where a value broke the schema, at most maxProblems of them.

@@ -2,6 +2,7 @@ package tool_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -135,6 +136,10 @@ func TestValidate(t *testing.T) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("message %q does not say %q", err, want)
 				}
+			}
+			problem := errors.Unwrap(err)
+			if problem == nil || !strings.Contains(problem.Error(), tt.want[0]) || strings.Contains(problem.Error(), "was not run") || strings.Contains(problem.Error(), "Correct them") {
+				t.Errorf("what is wrong alone is %v", problem)
 			}
 		})
 	}

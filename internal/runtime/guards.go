@@ -152,12 +152,17 @@ func (r *Runtime) check(ctx context.Context, agent *Agent, s Start) engine.Comma
 	case context.Cause(ctx) != nil:
 		return nil // it is asked again, if it is still wanted
 	case err != nil:
-		out.Code, out.Message = err.Code, "Not run: "+err.Message
+		r.log.Warn("the application's check failed", "session", s.State.Session, "call", e.CallID, "error", err)
+		out.Code, out.Message = err.Code, textCheckFailed
 	case denied:
 		out.Code, out.Message = api.CodeDenied, deniedText(reason)
 	}
 	return out
 }
+
+// textCheckFailed tells the model of check_failed, and not why the check failed: that is the program's to know (AP6).
+const textCheckFailed = "Not run: the application could not check this action. Nobody has refused it, and nothing was done. " +
+	"It may be tried again later; if that does not help, tell the user, or ask."
 
 func deniedText(reason string) string {
 	text := "The application does not allow this action. Do not retry it and do not try to reach the same effect in another way."

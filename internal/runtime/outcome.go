@@ -92,7 +92,7 @@ func goneOutcome(s Start) engine.Command {
 	case engine.ReviewEffect:
 		return ReviewOutcome(s, policy.ReviewInput{}, model.Response{}, err, nil, api.Usage{})
 	case engine.CheckEffect:
-		return engine.Checked{CallID: s.Effect.CallID, Attempt: s.Effect.Attempt, Epoch: s.Epoch, Code: api.CodeCheckFailed, Message: "Not run: " + err.Error()}
+		return engine.Checked{CallID: s.Effect.CallID, Attempt: s.Effect.Attempt, Epoch: s.Epoch, Code: api.CodeCheckFailed, Message: textCheckFailed}
 	case engine.ScreenEffect:
 		failed := api.Errorf(api.CodeHookFailed, "%w", err)
 		return engine.ToolOutcome{CallID: s.Effect.CallID, Attempt: s.Effect.Attempt, Epoch: s.Effect.Epoch, Output: withheld(failed, s.Output.Code), Code: failed.Code}

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,11 +65,14 @@ func ended(t *testing.T, s *service.Service) {
 	time.Sleep(time.Minute) // what was left behind ends with its wait
 }
 
-// AP2, AP6: a check that never answers is waited for a bounded time; then the action is not run, and nobody has refused it.
+// AP2, AP6: a check that never answers is waited for a bounded time; then the action is not run. The model learns that
+// nobody has refused it, and the log why.
 func TestACheckThatNeverAnswersLetsNothingRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder // the handler writes one record at a time
 		s, run, r, took, ran := deciding(t, never(), func(c *service.Config) {
+			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			c.Deny = func(context.Context, guard.ToolAction) (guard.Verdict, error) {
 				time.Sleep(time.Minute) // whatever becomes of its context
 				return guard.Allow(), nil
@@ -79,8 +83,11 @@ func TestACheckThatNeverAnswersLetsNothingRun(t *testing.T) {
 		if err != nil || r.Status != api.StatusCompleted || ran != 0 || took < api.DefaultCheckTimeout || took > api.DefaultCheckTimeout+time.Second {
 			t.Fatalf("%+v, %v after %v, ran %d times", r, err, took, ran)
 		}
-		if got := page.Items[2]; got.Code != api.CodeCheckFailed || !strings.Contains(got.Output, "did not answer") || strings.Contains(got.Output, "denied") {
+		if got := page.Items[2]; got.Code != api.CodeCheckFailed || !strings.Contains(got.Output, "Nobody has refused it") || strings.Contains(got.Output, "did not answer") {
 			t.Errorf("the result is %+v", got)
+		}
+		if got := log.String(); !strings.Contains(got, "call="+page.Items[2].CallID) || !strings.Contains(got, "did not answer within 10s") {
+			t.Errorf("the log has %q", got)
 		}
 	})
 }

@@ -160,7 +160,7 @@ func (s *Service) checkArguments(ctx context.Context, session string, asked engi
 			return err
 		}
 		if err := schema.Validate(arguments); err != nil {
-			return api.Errorf(api.CodeArgumentsInvalid, "the changed arguments of %s are not taken, and interaction %s stays open: %s", asked.Name, asked.ID, api.AsError(err).Message)
+			return api.Errorf(api.CodeArgumentsInvalid, "the changed arguments of %s are not taken, and interaction %s stays open: %w", asked.Name, asked.ID, errors.Unwrap(err))
 		}
 	}
 	return nil

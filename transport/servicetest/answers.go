@@ -84,7 +84,11 @@ var answerTests = []test{
 			{"for the whole session", `{"n":7}`, api.AllowSession, api.CodeInvalidRequest},
 			{"with a denial", `{"n":7}`, api.Deny, api.CodeInvalidRequest},
 		} {
-			s.code(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: tt.decision, Arguments: json.RawMessage(tt.arguments)}), tt.want)
+			err := s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: tt.decision, Arguments: json.RawMessage(tt.arguments)})
+			s.code(err, tt.want)
+			if tt.want == api.CodeArgumentsInvalid && (!strings.Contains(err.Error(), "stays open: ") || strings.Contains(err.Error(), "call again")) {
+				s.Errorf("%s: a person is told what a model is: %v", tt.name, err)
+			}
 			if st := s.state(id); st.LastEvent != head || len(st.Interactions) != 1 || len(ran.all()) > 0 {
 				s.Fatalf("%s: the refusal left %+v, ran %v", tt.name, st, ran.all())
 			}
