@@ -18,39 +18,39 @@ type Event struct {
 // EventType is a kind of event. Clients pass unknown kinds through.
 type EventType string
 
-// Journalled events. The comment names the data type.
+// Journalled events. The comment names the data type, and when the event is written.
 const (
-	EventSessionCreated      EventType = "session_created"       // SessionCreated
-	EventSessionTakenOver    EventType = "session_taken_over"    // SessionTakenOver
-	EventSessionDeleted      EventType = "session_deleted"       // none
-	EventTurnAccepted        EventType = "turn_accepted"         // TurnAccepted
+	EventSessionCreated      EventType = "session_created"       // SessionCreated: the session is there, and its agent is fixed
+	EventSessionTakenOver    EventType = "session_taken_over"    // SessionTakenOver: another process goes on with the session, or is to
+	EventSessionDeleted      EventType = "session_deleted"       // none: the last event; what came before it is removed
+	EventTurnAccepted        EventType = "turn_accepted"         // TurnAccepted: a message is durable; a repeated submission adds none
 	EventTurnStarted         EventType = "turn_started"          // none: a queued turn begins
-	EventCancelRequested     EventType = "turn_cancel_requested" // CancelRequested
+	EventCancelRequested     EventType = "turn_cancel_requested" // CancelRequested: the turn is to end; turn_ended says that it has
 	EventTurnEnded           EventType = "turn_ended"            // TurnEnded: the run's terminal event
-	EventModelCallStarted    EventType = "model_call_started"    // ModelCallStarted
+	EventModelCallStarted    EventType = "model_call_started"    // ModelCallStarted: an attempt's intent, before the model is asked
 	EventModelCallFailed     EventType = "model_call_failed"     // ModelCallFailed: this attempt's deltas are void
-	EventModelCallFinished   EventType = "model_call_finished"   // ModelCallFinished
-	EventToolCallStarted     EventType = "tool_call_started"     // ToolCallStarted
-	EventToolCallFinished    EventType = "tool_call_finished"    // ToolCallFinished
+	EventModelCallFinished   EventType = "model_call_finished"   // ModelCallFinished: a whole answer, with the calls that it asks for
+	EventToolCallStarted     EventType = "tool_call_started"     // ToolCallStarted: an attempt's intent; a side effect's function runs once it is durable
+	EventToolCallFinished    EventType = "tool_call_finished"    // ToolCallFinished: a call's one result, also where it was denied or refused
 	EventToolCallLost        EventType = "tool_call_lost"        // ToolCallLost: its process ended before its outcome was stored
-	EventToolCallInspected   EventType = "tool_call_inspected"   // ToolCallInspected
-	EventToolOutcomeLate     EventType = "tool_outcome_late"     // ToolCallFinished
-	EventInteractionRequired EventType = "interaction_required"  // InteractionRequired
-	EventInteractionResolved EventType = "interaction_resolved"  // InteractionResolved
+	EventToolCallInspected   EventType = "tool_call_inspected"   // ToolCallInspected: an inspection settled nothing, or found that the attempt did not begin
+	EventToolOutcomeLate     EventType = "tool_outcome_late"     // ToolCallFinished: a function returned after its call was closed as unknown
+	EventInteractionRequired EventType = "interaction_required"  // InteractionRequired: a person is asked; a review that decides has the pair too
+	EventInteractionResolved EventType = "interaction_resolved"  // InteractionResolved: the answer is durable, or the turn was cancelled around it
 	EventToolCallChecked     EventType = "tool_call_checked"     // ToolCallChecked: the application's own check let it pass
 	EventToolCallReturned    EventType = "tool_call_returned"    // ToolCallReturned: hooks and guardrails have its output now
-	EventReviewStarted       EventType = "review_started"        // ReviewStarted
-	EventReviewFinished      EventType = "review_finished"       // ReviewFinished
-	EventGrantRevoked        EventType = "grant_revoked"         // GrantRevoked
-	EventCompactionStarted   EventType = "compaction_started"    // CompactionStarted
-	EventCompactionFailed    EventType = "compaction_failed"     // CompactionFailed
-	EventCompactionFinished  EventType = "compaction_finished"   // CompactionFinished
+	EventReviewStarted       EventType = "review_started"        // ReviewStarted: an attempt's intent, before the reviewer model is asked
+	EventReviewFinished      EventType = "review_finished"       // ReviewFinished: its verdict, or why there is none
+	EventGrantRevoked        EventType = "grant_revoked"         // GrantRevoked: later calls of the tool are decided on as before the grant
+	EventCompactionStarted   EventType = "compaction_started"    // CompactionStarted: an attempt's intent, before a model is asked for a summary
+	EventCompactionFailed    EventType = "compaction_failed"     // CompactionFailed: no summary; another attempt may follow
+	EventCompactionFinished  EventType = "compaction_finished"   // CompactionFinished: from here on the model gets the summary for the older part
 )
 
 // Live events.
 const (
-	EventTextDelta      EventType = "text_delta"      // Delta
-	EventReasoningDelta EventType = "reasoning_delta" // Delta
+	EventTextDelta      EventType = "text_delta"      // Delta: a piece of an answer, as it comes
+	EventReasoningDelta EventType = "reasoning_delta" // Delta: a piece of a model's reasoning, as it comes
 )
 
 // SessionCreated is the data of session_created.
@@ -179,7 +179,8 @@ type ReviewStarted struct {
 	Model   ModelRef `json:"model"`
 }
 
-// ReviewFinished is the data of review_finished. Its interaction follows at once, also where nobody is asked.
+// ReviewFinished is the data of review_finished. Unless it is followed by another attempt, or its turn was cancelled
+// meanwhile, its interaction follows at once, also where nobody is asked.
 type ReviewFinished struct {
 	CallID  string `json:"call_id"`
 	Attempt int    `json:"attempt"`
@@ -280,7 +281,8 @@ type InteractionRequired struct {
 
 // InteractionResolved is the data of interaction_resolved. Decision is an answer's, or "cancelled".
 //
-// By is "reviewer" where the reviewer decided, and "agent" where the agent skips questions.
+// By is "reviewer" where the reviewer decided, "grant" where a grant was given while it was asked, and "agent" where
+// the agent skips questions.
 type InteractionResolved struct {
 	ID        string          `json:"id"`
 	Decision  Decision        `json:"decision"`

@@ -106,6 +106,9 @@ func TestTheEventPageIsCurrent(t *testing.T) {
 		if strings.HasSuffix(c.value, "_delta") {
 			stored = "no"
 		}
+		if when == "" {
+			t.Errorf("%s: the comment does not say when the event is written, as in \"// Data: when\"", c.value)
+		}
 		link := "none"
 		if data != "none" {
 			if structs[data] == nil {

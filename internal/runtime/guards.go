@@ -142,6 +142,9 @@ func (r *Runtime) check(ctx context.Context, agent *Agent, s Start) engine.Comma
 	}
 	deny := r.cfg.Registry.guards.Deny
 	if deny == nil {
+		if e.Attempt == 0 { // the process that had the answer has a check, which has not spoken
+			out.Code, out.Message = api.CodeCheckFailed, "Not run: the process that went on with this call lacks the application's check of it. Nobody has refused it."
+		}
 		return out
 	}
 	r.failpoint("check.before")
@@ -161,7 +164,7 @@ func (r *Runtime) check(ctx context.Context, agent *Agent, s Start) engine.Comma
 }
 
 // textCheckFailed tells the model of check_failed, and not why the check failed: that is the program's to know (AP6).
-const textCheckFailed = "Not run: the application could not check this action. Nobody has refused it, and nothing was done. " +
+const textCheckFailed = "Not run: the application could not check this action. Nobody has refused it. " +
 	"It may be tried again later; if that does not help, tell the user, or ask."
 
 func deniedText(reason string) string {
