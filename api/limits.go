@@ -16,6 +16,7 @@ const (
 	MaxQueuedTurns       = 64      // messages waiting behind a running turn (SE4)
 	MaxGuardedBytes      = 128_000 // one unit that a guardrail looks at; a larger one fails closed (GR2)
 	MaxAnswersBytes      = 32_000  // the answers to a question together
+	MaxAnswers           = 64      // answers to one question
 	MaxReviewReasonBytes = 500     // what is kept of a reviewer's reason
 	MaxGuardrails        = 32      // guardrails, and hooks, of one agent or turn
 	MaxPage              = 1_000   // rows of one page (SE7)

@@ -15,6 +15,7 @@ import (
 const (
 	ByReviewer = "reviewer"
 	ByAgent    = "agent" // it skips questions
+	ByGrant    = "grant" // one that was given while the reviewer was asked
 )
 
 // ask opens the interaction of a call. Where the reviewer has decided, or the agent skips questions, it is
@@ -44,6 +45,9 @@ func (d *decision) ask(callID string, kind api.InteractionKind, arguments string
 		finished.Output = textSkipped
 		d.emit(resolved)
 		d.emit(finished)
+	case in.Review != nil && d.s.granted(c.Name): // before whatever the mode comes to (AP2)
+		resolved.Decision, resolved.By = api.AllowOnce, ByGrant
+		d.emit(resolved)
 	case in.Review != nil && in.Review.Verdict == api.ReviewAllow:
 		resolved.Decision = api.AllowOnce
 		d.emit(resolved)
@@ -144,6 +148,9 @@ func (d *decision) answer(c Answer) error {
 		return api.Errorf(api.CodeInvalidRequest, "decision %.40q does not answer interaction %s, which is of kind %s; use %s",
 			a.Decision, in.ID, in.Kind, strings.Join(allowed, ", "))
 	}
+	if a.By == ByReviewer || a.By == ByAgent || a.By == ByGrant {
+		return api.Errorf(api.CodeInvalidRequest, "an answer by %q would pass for one that no person gave; name who gives it otherwise", a.By)
+	}
 	if len(a.Answers) > 0 != (a.Decision == api.Answered) {
 		return api.Errorf(api.CodeInvalidRequest, "answers belong to the decision %q, which needs at least one; the decision is %q and there are %d", api.Answered, a.Decision, len(a.Answers))
 	}
@@ -159,7 +166,7 @@ func (d *decision) answer(c Answer) error {
 	t := d.s.Turn
 	call := *t.tool(in.CallID)
 	resolved := InteractionResolved{Run: t.Run, ID: in.ID, Decision: a.Decision, By: a.By, Reason: a.Reason, Output: a.Output,
-		Arguments: compacted(a.Arguments), Answers: a.Answers}
+		Arguments: CompactArguments(a.Arguments), Answers: a.Answers}
 	if resolved.Arguments != "" {
 		resolved.CallID = call.ID
 	}
@@ -200,7 +207,7 @@ func withReason(text, reason string) string {
 }
 
 // compacted is a JSON object in its shortest form, with each number as it was written; what is none stays as it is.
-func compacted(arguments json.RawMessage) string {
+func CompactArguments(arguments json.RawMessage) string {
 	if isObject(arguments) {
 		var fields map[string]any
 		dec := json.NewDecoder(bytes.NewReader(arguments))
@@ -226,7 +233,7 @@ type answered struct {
 }
 
 func keyOf(a api.Answer) answered {
-	return answered{a.Decision, a.Reason, a.Output, compacted(a.Arguments), a.Answers}
+	return answered{a.Decision, a.Reason, a.Output, CompactArguments(a.Arguments), a.Answers}
 }
 
 func (e InteractionResolved) answer() answered {

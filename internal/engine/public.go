@@ -66,7 +66,7 @@ func public(e Event) (api.EventType, any) {
 	case ReviewStarted:
 		return api.EventReviewStarted, api.ReviewStarted{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch, Model: e.Model}
 	case ReviewFinished:
-		return api.EventReviewFinished, api.ReviewFinished{CallID: e.CallID, Attempt: e.Attempt, Review: e.Review, Again: e.Lost, Usage: e.Usage}
+		return api.EventReviewFinished, api.ReviewFinished{CallID: e.CallID, Attempt: e.Attempt, Review: e.Review, Again: e.Lost && e.Review.Code != api.CodeCancelled, Usage: e.Usage}
 	case CompactionStarted:
 		return api.EventCompactionStarted, api.CompactionStarted{Attempt: e.Attempt, Epoch: e.Epoch, Model: e.Model, Items: e.Plan.Items, ItemBytes: e.Plan.ItemBytes, Tokens: e.Tokens}
 	case CompactionFailed:

@@ -12,10 +12,18 @@ import (
 	"github.com/openworkerai/openworker/model"
 )
 
+// What the host says in a conversation, beside the kinds of package model: a notice, such as a result that came late,
+// and a summary of older items. To a model of a turn both are the user's; who judges or summarises is told whose
+// they are.
+const (
+	NoticeItem  model.ItemKind = "notice"
+	SummaryItem model.ItemKind = "summary_of_older_items"
+)
+
 // line is an item of a conversation as a document shows it. Its content is in quoted strings, and what was cut is told
 // in a field of its own, so that no content can pass for the document's.
 type line struct {
-	Role      string `json:"role"`           // user, assistant or tool
+	Role      string `json:"role"`           // user, assistant, tool, or host: the program that runs the agent
 	Tool      string `json:"tool,omitempty"` // as the model names it
 	Failed    bool   `json:"failed,omitempty"`
 	Text      string `json:"text,omitempty"`
@@ -42,6 +50,9 @@ func lines(items []model.Item, bound int) []line {
 		item := &items[i]
 		var l line
 		switch item.Kind {
+		case NoticeItem, SummaryItem: // a tool's words may be in it
+			l.Role, l.Tool = "host", string(item.Kind)
+			l.Result, l.LeftOut, l.End = cut(item.Text, bound)
 		case model.UserItem:
 			l.Role = "user"
 			l.Text, l.LeftOut, l.End = cut(said(item), bound)

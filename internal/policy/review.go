@@ -18,6 +18,8 @@ type ReviewInput struct {
 	Action Action
 	// Origin says where the action comes from, as in [api.Interaction]; Agent is the agent's name.
 	Origin, Agent string
+	// Partial: the reviewer was not shown all of it as it is, since a guardrail had redacted something. Then no allow counts.
+	Partial bool
 	// Guidance is the application's autoApproverContext, "" for none (GU2).
 	Guidance string
 	// Conversation is what came before the action, oldest first. The last 20 items are shown, and the user's last one

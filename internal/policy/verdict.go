@@ -3,6 +3,8 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -64,7 +66,11 @@ func ReadReview(in ReviewInput, resp model.Response) (api.Review, *api.Error) {
 		return invalid("%s", fault)
 	}
 	review, err := ParseReview(text)
-	if err == nil && review.Verdict == api.ReviewAllow && echoes(in, text) {
+	switch {
+	case err != nil || review.Verdict != api.ReviewAllow:
+	case in.Partial:
+		return invalid("a guardrail redacted what it was shown, so it has not judged the action as it is")
+	case echoes(in, text):
 		return invalid("it repeats an answer that stands in what was to be reviewed")
 	}
 	return review, err
@@ -91,12 +97,12 @@ func whole(resp model.Response) (text, fault string) {
 	return text, ""
 }
 
-// echoes reports whether an answer stands in the arguments or the conversation, spacing apart. The application's
-// guidance may show one.
+// echoes reports whether an answer stands in what was to be reviewed, whatever it is quoted or spaced with. The
+// application's guidance may show one.
 func echoes(in ReviewInput, answer string) bool {
 	answer = dense(answer)
 	stands := func(text string) bool { return strings.Contains(dense(text), answer) }
-	sources := append([]string{in.Action.Arguments}, stringsIn(in.Action.Arguments)...)
+	sources := append([]string{in.Action.Arguments, in.Action.Description, in.Action.Tool}, stringsIn(in.Action.Arguments)...)
 	for _, l := range recent(lines(in.Conversation, maxReviewItem)) {
 		sources = append(sources, l.Text, l.Arguments, l.Result, l.End)
 		sources = append(sources, stringsIn(l.Arguments)...)
@@ -112,11 +118,26 @@ func echoes(in ReviewInput, answer string) bool {
 	return false
 }
 
+// dense leaves only the letters and digits of a text, however often it was quoted as JSON: the marks between the words of
+// an answer are what quoting changes.
 func dense(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
+	text = escaped.ReplaceAllStringFunc(text, func(s string) string {
+		n, err := strconv.ParseUint(s[len(s)-4:], 16, 16)
+		if err != nil {
+			return ""
 		}
-		return r
+		return string(rune(n))
+	})
+	text = control.ReplaceAllString(text, "")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
 	}, text)
 }
+
+var (
+	escaped = regexp.MustCompile(`\\+u[0-9a-fA-F]{4}`)
+	control = regexp.MustCompile(`\\+[nrtbf]`) // a letter that is none
+)

@@ -44,6 +44,7 @@ func (b *batch) decide(c engine.Command) (int, error) {
 	}
 	n := b.state.Head
 	for i, e := range events {
+		e = b.a.withCall(e)
 		b.facts = append(b.facts, engine.Fact{Number: n + 1 + uint64(i), Time: after.Time, Event: e})
 	}
 	b.state = after
@@ -422,4 +423,24 @@ func (a *Actor) foldTail(records []store.Record) {
 	a.base, a.spec = after, after
 	a.transcript.apply(facts)
 	a.do(Publish{Facts: facts, State: a.base})
+}
+
+// withCall completes what a person is asked by the call that it is about, where the decision had not the answer at hand
+// and this process has. Whoever reads the event without finds the call in the answer.
+func (a *Actor) withCall(e engine.Event) engine.Event {
+	asked, ok := e.(engine.InteractionRequired)
+	if !ok || asked.Arguments != "" || !a.transcript.ready() {
+		return e
+	}
+	call, ok := a.transcript.t.Call(asked.CallID)
+	if !ok {
+		return e
+	}
+	asked.Arguments = call.Arguments
+	if q := asked.Question; q != nil && q.Text == "" {
+		complete := engine.ParseQuestion(call.Arguments)
+		complete.Multiple = q.Multiple
+		asked.Question = &complete
+	}
+	return asked
 }

@@ -18,7 +18,12 @@ func (b *batch) derive() error {
 	if !b.a.env.Can(engine.Needs(b.state)) {
 		return nil
 	}
-	tools := b.a.runningTools(b.state)
+	tools, reviews := b.a.runningTools(b.state), 0
+	for _, e := range engine.Pending(b.state) {
+		if e.Kind == engine.ReviewEffect && e.Started {
+			reviews++
+		}
+	}
 	live := b.claims || b.a.env.Live(b.a.holder)
 	for _, e := range engine.Pending(b.state) {
 		if e.Started || e.Kind.Bare() || e.NotBefore.After(b.env.Now) {
@@ -34,6 +39,12 @@ func (b *batch) derive() error {
 				}
 				continue
 			}
+		}
+		if e.Kind == engine.ReviewEffect {
+			if reviews >= b.a.env.Parallel {
+				continue
+			}
+			reviews++
 		}
 		if e.Kind == engine.ToolEffect {
 			if !e.Repeatable && !live {

@@ -48,6 +48,13 @@ func (a *Actor) start() {
 		return
 	}
 	epoch, process := a.epoch, a.holder
+	durable := a.durable()
+	checks := 0
+	for _, r := range a.running {
+		if r.effect.Kind == engine.CheckEffect {
+			checks++
+		}
+	}
 	for _, e := range pending {
 		if _, runs := a.running[e.Key()]; runs {
 			continue
@@ -60,12 +67,18 @@ func (a *Actor) start() {
 			if aboutToStart(e) && (a.runningTools(a.base) >= a.env.Parallel || !a.env.Live(process)) {
 				continue
 			}
+			if e.Kind == engine.CheckEffect {
+				if checks >= a.env.Parallel {
+					continue
+				}
+				checks++
+			}
 			if _, here := a.outputs[e.CallID]; e.Kind == engine.ScreenEffect && !here {
 				continue
 			}
 		case !e.Started || e.Epoch != epoch:
 			continue
-		case !a.durable(e) && !(e.Early && a.sure() && a.env.Live(process) && !a.contested(e)):
+		case !durable[e.Key()] && !(e.Early && a.sure() && a.env.Live(process) && !a.contested(e)):
 			continue
 		}
 		if !a.transcript.ready() {
@@ -81,7 +94,7 @@ func (a *Actor) start() {
 		case engine.CompactEffect:
 			s.Items, s.Previous = a.transcript.older(a.spec.Turn.Compaction.Plan)
 		case engine.ReviewEffect:
-			s.Items = a.transcript.recent()
+			s.Items = a.transcript.told()
 			s.Call, _ = a.transcript.t.Call(e.CallID)
 		default:
 			s.Call, _ = a.transcript.t.Call(e.CallID)
@@ -182,18 +195,19 @@ func (a *Actor) takeBack(moved bool) {
 	}
 }
 
-// durable reports whether an effect's intent stands in the journal under our claim. A body that does more
-// than read waits for that.
-func (a *Actor) durable(e engine.Effect) bool {
+// durable are the effects whose intent stands in the journal under our claim, by key. A body that does more than read
+// waits for that.
+func (a *Actor) durable() map[string]bool {
+	durable := map[string]bool{}
 	if a.claim == "" {
-		return false
+		return durable
 	}
-	for _, d := range engine.Pending(a.base) {
-		if d.Key() == e.Key() {
-			return d.Started && d.Epoch == a.epoch
+	for _, e := range engine.Pending(a.base) {
+		if e.Started && e.Epoch == a.epoch {
+			durable[e.Key()] = true
 		}
 	}
-	return false
+	return durable
 }
 
 // cancelRun ends an effect's context. While a turn is being cancelled, a body that does not come back is
@@ -303,17 +317,20 @@ func (c *transcriptCache) older(p engine.Plan) (items []model.Item, previous str
 	if len(entries) > 0 && entries[0].Kind == engine.EntrySummary {
 		previous, entries = entries[0].Text, entries[1:]
 	}
-	return requestItems(nil, entries), previous
+	return toldItems(entries), previous
 }
 
-// recentEntries is how much of the conversation a reviewer is told.
-const recentEntries = 24
-
-// recent gives the conversation's newest entries that are whole.
-func (c *transcriptCache) recent() []model.Item {
+// told gives the conversation as far as it is whole, for a reviewer: without calls whose result is not there, of which
+// the one that is to be reviewed is told apart.
+func (c *transcriptCache) told() []model.Item {
 	entries := c.t.Context(0)
-	entries = slices.DeleteFunc(slices.Clone(entries[max(len(entries)-recentEntries, 0):]), func(e engine.Entry) bool { return e.Open })
-	return requestItems(nil, entries)
+	open := map[string]bool{}
+	for i := range entries {
+		if entries[i].Open {
+			open[entries[i].CallID] = true
+		}
+	}
+	return toldItems(slices.DeleteFunc(slices.Clone(entries), func(e engine.Entry) bool { return e.CallID != "" && open[e.CallID] }))
 }
 
 func (c *transcriptCache) build(facts []engine.Fact) {

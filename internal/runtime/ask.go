@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -198,22 +199,39 @@ func (r *Runtime) review(ctx context.Context, agent *Agent, s Start) engine.Comm
 	for try := 1; ; try++ {
 		out := r.ask(bounded, w, guard.PurposeReview, ref, policy.Input{Request: req}, nil, nil)
 		err := out.err
-		if err == nil || try == reviewTries || context.Cause(bounded) != nil || !failureOf(err, out.resp.Usage, req.MaxOutputTokens).retryable {
-			if err != nil && context.Cause(ctx) == nil && context.Cause(bounded) != nil {
-				spent = spent.Add(failureOf(err, out.resp.Usage, req.MaxOutputTokens).usage)
-				err = api.Errorf(api.CodeReviewTimeout, "the reviewer did not answer within %s", api.DefaultReviewTime)
+		var failed failure
+		if err != nil {
+			failed = failureOf(err, out.resp.Usage, req.MaxOutputTokens)
+		}
+		wait := max(reviewPause<<(try-1), failed.retryAfter)
+		deadline, _ := bounded.Deadline()
+		switch {
+		case err == nil && redacted(out.checks):
+			in.Partial = true
+		case err == nil:
+		case context.Cause(ctx) == nil && context.Cause(bounded) != nil:
+			spent, out.resp = spent.Add(failed.usage), model.Response{}
+			err = api.Errorf(api.CodeReviewTimeout, "the reviewer did not answer within %s", api.DefaultReviewTime)
+		case try == reviewTries || !failed.retryable || context.Cause(ctx) != nil || time.Until(deadline) <= wait:
+		default:
+			spent = spent.Add(failed.usage)
+			pause := time.NewTimer(wait)
+			select {
+			case <-pause.C:
+			case <-bounded.Done():
+				pause.Stop()
 			}
-			return ReviewOutcome(s, in, out.resp, err, context.Cause(ctx), spent)
+			continue
 		}
-		failed := failureOf(err, out.resp.Usage, req.MaxOutputTokens)
-		spent = spent.Add(failed.usage)
-		pause := time.NewTimer(max(reviewPause<<(try-1), failed.retryAfter))
-		select {
-		case <-pause.C:
-		case <-bounded.Done():
-			pause.Stop()
-		}
+		return ReviewOutcome(s, in, out.resp, err, context.Cause(ctx), spent)
 	}
+}
+
+// redacted reports whether a guardrail has changed what a model was sent.
+func redacted(checks []api.GuardVerdict) bool {
+	return slices.ContainsFunc(checks, func(v api.GuardVerdict) bool {
+		return v.Point == string(guard.ModelInput) && v.Action == string(guard.ActionRedact)
+	})
 }
 
 // ReviewRequest asks a reviewer about a call.
@@ -252,11 +270,11 @@ func ReviewOutcome(s Start, in policy.ReviewInput, resp model.Response, err erro
 	if errors.Is(cause, ErrClosing) {
 		return nil
 	}
+	f := failureOf(err, api.Usage{}, api.MaxReviewTokens)
 	if cause != nil {
-		out.Cancelled, out.Review.Code = true, api.CodeCancelled
+		out.Cancelled, out.Review.Code, out.Usage = true, api.CodeCancelled, out.Usage.Add(f.usage)
 		return out
 	}
-	f := failureOf(err, api.Usage{}, api.MaxReviewTokens)
 	out.Review.Code, out.Review.Reason = f.code, policy.Plain(f.message, api.MaxReviewReasonBytes)
 	out.Usage = out.Usage.Add(f.usage)
 	return out

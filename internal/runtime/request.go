@@ -39,6 +39,20 @@ func requestInput(agent *Agent, s Start, req model.Request) policy.Input {
 	return in
 }
 
+// toldItems are entries for whoever judges or summarises a conversation: the host's own words are the host's.
+func toldItems(entries []engine.Entry) []model.Item {
+	items := requestItems(nil, entries)
+	for i := range entries {
+		switch entries[i].Kind {
+		case engine.EntryNotice:
+			items[i].Kind = policy.NoticeItem
+		case engine.EntrySummary:
+			items[i].Kind = policy.SummaryItem
+		}
+	}
+	return items
+}
+
 // requestItems appends the items of entries, all of which are whole, to those of a conversation.
 func requestItems(items []model.Item, entries []engine.Entry) []model.Item {
 	if len(items) == 0 {

@@ -69,6 +69,9 @@ func checkAnswer(answer api.Answer) (api.Answer, error) {
 			return answer, api.Errorf(api.CodeInvalidRequest, "answer %d of %d must be UTF-8 without NUL, and not empty", i+1, len(answer.Answers))
 		}
 	}
+	if len(answer.Answers) > api.MaxAnswers {
+		return answer, api.Errorf(api.CodeInvalidRequest, "%d answers are given; at most %d are taken", len(answer.Answers), api.MaxAnswers)
+	}
 	if size > api.MaxAnswersBytes {
 		return answer, api.Errorf(api.CodeInvalidRequest, "the answers have %d bytes together; at most %d are taken", size, api.MaxAnswersBytes)
 	}
@@ -80,7 +83,7 @@ func checkAnswer(answer api.Answer) (api.Answer, error) {
 
 func checkText(name, text string, limit int) error {
 	if len(text) > limit || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return api.Errorf(api.CodeInvalidRequest, "the answer's %s must be UTF-8 without NUL of at most %d bytes; it has %d", name, limit, len(text))
+		return api.Errorf(api.CodeInvalidRequest, "%q must be UTF-8 without NUL of at most %d bytes; it has %d", name, limit, len(text))
 	}
 	return nil
 }
@@ -128,7 +131,7 @@ func (s *Service) screenAnswer(ctx context.Context, session, run string, answer 
 			*text, _, err = in.screen(ctx, about, what, *text, limit)
 		}
 	}
-	arguments := string(answer.Arguments)
+	arguments := engine.CompactArguments(answer.Arguments) // as it is stored: no spelling of a text is looked past
 	screen("the reason", &answer.Reason, api.MaxGuidanceBytes)
 	screen("the output", &answer.Output, api.MaxToolOutputBytes)
 	screen("the arguments", &arguments, api.MaxToolOutputBytes)
@@ -146,6 +149,13 @@ func (s *Service) checkArguments(ctx context.Context, session string, asked engi
 	f, err := s.session(ctx, session)
 	if err != nil {
 		return err
+	}
+	state, _, err := s.load(ctx, session)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(state.Interactions, func(in engine.Interaction) bool { return in.ID == asked.ID }) {
+		return nil // it is closed, and the engine says how
 	}
 	_, def, err := s.agent(ctx, "", api.AgentReference{Name: f.agent.Name, Digest: f.agent.Digest})
 	if err != nil {
