@@ -31,7 +31,8 @@
 // or one. Every error is an [*Error] with a code out of a closed list: errors.Is(err,
 // openworker.ErrSessionBusy). All methods may be called concurrently, unless they say otherwise. Most types
 // here are those of package api, so nothing else needs to be imported but a provider; their fields are shown
-// by "go doc github.com/openworkerai/openworker/api Result" and the like. Marks such as RU3 are the numbers
+// by "go doc github.com/openworkerai/openworker/api Answer" and the like, and those of guardrails and hooks by
+// "go doc github.com/openworkerai/openworker/guard Guardrail". Marks such as RU3 are the numbers
 // of docs/requirements.md.
 //
 // Imports: api, guard, internal/service, store, store/sqlite, model, tool.

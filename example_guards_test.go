@@ -46,17 +46,38 @@ func builder(ctx context.Context, harness *openworker.Harness) (*openworker.Agen
 	})
 }
 
-func summarise(ctx context.Context, session *openworker.Session) error {
+// summarise reports whether there is a new summary: of a short conversation there is none, and that is no error.
+func summarise(ctx context.Context, session *openworker.Session) (bool, error) {
 	result, err := session.Compact(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	fmt.Println(result.Status, result.AuxiliaryUsage.OutputTokens > 0)
-	return nil
+	run, err := session.OpenRun(ctx, result.Run)
+	if err != nil {
+		return false, err
+	}
+	for event, err := range run.Events(ctx) {
+		if err != nil {
+			return false, err
+		}
+		if event.Type == openworker.EventCompactionFinished {
+			finished, err := openworker.Data[openworker.CompactionFinished](event)
+			return finished.Summary != "", err
+		}
+	}
+	return false, nil // result.Error says why, if it failed
 }
 
-// A hook trims what a tool returned, a check of the application stands before every action, and older history is
-// summarised on demand.
+// first takes the first choice of each question, and skips those without one.
+func first(_ context.Context, open openworker.Interaction) (openworker.Answer, error) {
+	if len(open.Question.Choices) == 0 {
+		return openworker.Answer{Decision: openworker.Skipped}, nil
+	}
+	return openworker.Answer{Decision: openworker.Answered, Answers: []string{open.Question.Choices[0].Label}}, nil
+}
+
+// A hook trims what a tool returned, a check of the application stands before every action, a question is answered, and
+// older history is summarised on demand.
 func Example_guards() {
 	dir, err := os.MkdirTemp("", "openworker")
 	if err != nil {
@@ -92,10 +113,18 @@ func Example_guards() {
 	}
 	result, err := session.Run(ctx, `use parcels.find with {"number": 42}`)
 	fmt.Println(result.Status, result.Text, err)
-	if err := summarise(ctx, session); err != nil {
+	text := `use ask_user with {"question": "Which colour?", "choices": [{"label": "red"}, {"label": "blue", "description": "as the sky"}]}`
+	result, err = session.RunWith(ctx, text, openworker.Handlers{OnQuestion: first})
+	fmt.Println(result.Status, result.Text, err)
+	fmt.Println(summarise(ctx, session))
+	again, err := agent.NewSession(ctx)
+	if err != nil {
 		panic(err)
 	}
+	fmt.Println(summarise(ctx, again))
 	// Output:
 	// completed parcels__find returned “in Oslo” <nil>
-	// completed false
+	// completed ask_user returned “{"answers":["red"]}” <nil>
+	// true <nil>
+	// false <nil>
 }

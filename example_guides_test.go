@@ -20,8 +20,8 @@ func find(_ context.Context, _ openworker.ToolCall, in parcel) (string, error) {
 	return fmt.Sprintf("parcel %d is in Oslo", in.Number), nil
 }
 
-// later is what a program does after it was started again: reference is what it kept.
-func later(ctx context.Context, agent *openworker.Agent, reference []byte) (*openworker.Session, error) {
+// later is what a program does after it was started again: it has kept the session's reference and the ID of the run.
+func later(ctx context.Context, agent *openworker.Agent, reference []byte, id string) (*openworker.Session, error) {
 	var ref openworker.SessionReference
 	if err := json.Unmarshal(reference, &ref); err != nil {
 		return nil, err
@@ -30,14 +30,7 @@ func later(ctx context.Context, agent *openworker.Agent, reference []byte) (*ope
 	if err != nil {
 		return nil, err
 	}
-	state, err := session.State(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if state.Run == "" {
-		return session, nil // no turn is under way
-	}
-	run, err := session.OpenRun(ctx, state.Run)
+	run, err := session.OpenRun(ctx, id) // it may wait, go on, or have ended since
 	if err != nil {
 		return nil, err
 	}
@@ -114,13 +107,14 @@ func Example_sessions() {
 	reference, _ := json.Marshal(session.Reference())
 	result, err := stream(ctx, session, `use parcels.find with {"number": 42}`)
 	fmt.Println(result.Status, err)
+	id := result.Run
 	if err := harness.Close(ctx); err != nil {
 		panic(err)
 	}
 
 	harness, agent = open()
 	defer harness.Close(ctx)
-	session, err = later(ctx, agent, reference)
+	session, err = later(ctx, agent, reference, id)
 	if err != nil {
 		panic(err)
 	}

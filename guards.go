@@ -2,8 +2,9 @@ package openworker
 
 import "github.com/openworkerai/openworker/guard"
 
-// What an application adds to decide what an agent may see and do (GR, AP2); package guard says more. They are given
-// at [Open], since work goes on from there.
+// What an application adds to decide what an agent may see and do (GR, AP2); package guard says more, and "go doc
+// github.com/openworkerai/openworker/guard Guardrail" shows the fields. They are given at [Open], since work goes on
+// from there.
 type (
 	// Guardrail looks at texts: a user's, a request's, a tool's result, an answer. Package guard/sensitive has one.
 	Guardrail = guard.Guardrail

@@ -32,7 +32,8 @@ type Options struct {
 	// directory: $XDG_CACHE_HOME or ~/.cache on Linux.
 	ScratchDir string
 	// Guardrails and Hooks are what agents and turns may name. A session whose agent or turn names one that is not here
-	// waits, with registration_missing, and a message to it is refused with guardrail_missing.
+	// waits, with registration_missing, and a message to it is refused with guardrail_missing. That is so for a name that
+	// is misspelt too: an agent may name what only another process has.
 	Guardrails []Guardrail
 	Hooks      []Hook
 	// Deny is the application's own hard check of each tool call: what it blocks is not run, whatever grants and

@@ -7,7 +7,8 @@ import (
 	"github.com/openworkerai/openworker/model"
 )
 
-// The types of the contract, which package api declares, under this package's import.
+// The types of the contract, which package api declares, under this package's import: "go doc
+// github.com/openworkerai/openworker/api Answer" shows an Answer's fields.
 type (
 	// Provider speaks to models; packages model/openaichat and model/scripted have some.
 	Provider = model.Provider

@@ -17,7 +17,8 @@ const (
 	// UserInput: each text of a message, and of a person's answer to an interaction, before it is stored. What is
 	// redacted here is never stored (GR3). It is checked once for each message that is accepted.
 	UserInput Point = "user_input"
-	// ModelInput: each instruction, text and tool result of a request before a model is sent it.
+	// ModelInput: each instruction, text and tool result of a request before a model is sent it. What is blocked here stays
+	// in the history, so that each later request with it fails as well: redact here, and block at UserInput.
 	ModelInput Point = "model_input"
 	// ToolResult: what a tool returned, after the hooks, before model and journal see it.
 	ToolResult Point = "tool_result"
@@ -150,5 +151,5 @@ type ToolAction struct {
 // Deny is an application's own hard check: it returns [Block] with a reason, which the model is told, or [Allow].
 // It is called for each call whose arguments are valid, before grants and approvals, and again right before an
 // action with changed arguments starts. An error, a panic or another verdict means that the action is not run,
-// with code check_failed. The same function belongs into every process of a store.
+// with code check_failed: the model is told that nobody has refused it, and the log why. The same function belongs into every process of a store.
 type Deny func(ctx context.Context, action ToolAction) (Verdict, error)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -45,8 +46,9 @@ func main() {
 	must(session.Run(ctx, "My card has PIN 1234."))
 	// A turn may add guardrails to the agent's.
 	must(session.Run(ctx, "Write to ada@example.com.", openworker.TurnOptions{Guardrails: []string{"sensitive"}}))
-	_, err := session.Run(ctx, "And the master PIN?")
-	fmt.Println(err)
+	if _, err := session.Run(ctx, "And the master PIN?"); errors.Is(err, openworker.ErrGuardrailBlocked) {
+		fmt.Println(err) // nothing was accepted
+	}
 	for item, err := range session.History(ctx) { // nothing else was ever stored
 		if err != nil {
 			panic(err)

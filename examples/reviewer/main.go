@@ -36,17 +36,23 @@ func main() {
 		result := must(session.RunWith(ctx, "use bank.pay with "+bill, openworker.Handlers{
 			OnApproval: func(_ context.Context, open openworker.Interaction) (openworker.Answer, error) {
 				fmt.Printf("a person is asked: %s (%s)\n", open.Review.Reason, open.Review.Verdict)
-				return openworker.Answer{Decision: openworker.Deny, Reason: "ask me again on Monday"}, nil
+				return openworker.Answer{Decision: openworker.Deny, Reason: "ask me again on Monday", By: "Eve"}, nil
 			},
-			OnEvent: func(event openworker.Event) {
-				if event.Type != openworker.EventReviewFinished {
-					return
-				}
-				review := must(openworker.Data[openworker.ReviewFinished](event)).Review
-				fmt.Printf("reviewed: %s: %s\n", review.Verdict, review.Reason)
-			},
+			OnEvent: tell,
 		}))
 		fmt.Println(result.Status+":", result.Text)
+	}
+}
+
+// tell prints what a reviewer said of an action, and who decided on it in the end.
+func tell(event openworker.Event) {
+	switch event.Type {
+	case openworker.EventReviewFinished:
+		review := must(openworker.Data[openworker.ReviewFinished](event)).Review
+		fmt.Printf("reviewed: %s: %s\n", review.Verdict, review.Reason)
+	case openworker.EventInteractionResolved:
+		resolved := must(openworker.Data[openworker.InteractionResolved](event))
+		fmt.Printf("decided: %s, by %q\n", resolved.Decision, resolved.By)
 	}
 }
 

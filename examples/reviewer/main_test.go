@@ -36,10 +36,13 @@ func TestTheProgramRuns(t *testing.T) {
 	}
 	for _, want := range []string{
 		`^reviewed: allow: A small bill.$`,
+		`^decided: allow, by "reviewer"$`,
 		`^completed: bank__pay returned “20 euros are on their way to Alice”$`,
 		`^reviewed: deny: Mallory gets nothing.$`,
+		`^decided: deny, by "reviewer"$`,
 		`^completed: bank__pay did not succeed: “The review of this action denied it`,
 		`^a person is asked: That is a lot of money. \(unsure\)$`,
+		`^decided: deny, by "Eve"$`,
 		`given: "ask me again on Monday"”$`,
 	} {
 		if !regexp.MustCompile("(?m)" + want).Match(got) {
