@@ -109,10 +109,10 @@ func (s *Session) RevokeGrant(ctx context.Context, tool, by string) error {
 }
 
 // Compact summarises the older part of the conversation for the model now, instead of when it no longer fits (CO1),
-// and waits for the end, as [Session.Run] does. The complete history stays readable. Where there is nothing to summarise
-// the run completes without the event compaction_finished. It is a run of its own, without
-// a message: session_busy while a turn is under way, unless WhenBusy says otherwise. Of the options SubmissionID,
-// Model, WhenBusy, Compaction and Guardrails may be given.
+// and waits for the end, as [Session.Run] does. The complete history stays readable. Where there is nothing to
+// summarise the run completes without the event compaction_finished. It is a run of its own, without a message:
+// session_busy while a turn is under way, unless WhenBusy says otherwise. Of the options SubmissionID, Model,
+// WhenBusy, Compaction and Guardrails may be given.
 func (s *Session) Compact(ctx context.Context, opts ...TurnOptions) (Result, error) {
 	options, err := one("TurnOptions", opts)
 	if err != nil {

@@ -151,5 +151,6 @@ type ToolAction struct {
 // Deny is an application's own hard check: it returns [Block] with a reason, which the model is told, or [Allow].
 // It is called for each call whose arguments are valid, before grants and approvals, and again right before an
 // action with changed arguments starts. An error, a panic or another verdict means that the action is not run,
-// with code check_failed: the model is told that nobody has refused it, and the log why. The same function belongs into every process of a store.
+// with code check_failed: the model is told that nobody has refused it, and the log why. The same function belongs
+// into every process of a store.
 type Deny func(ctx context.Context, action ToolAction) (Verdict, error)

@@ -131,11 +131,14 @@ func (s *Service) screenAnswer(ctx context.Context, session, run string, answer 
 			*text, _, err = in.screen(ctx, about, what, *text, limit)
 		}
 	}
-	arguments := engine.CompactArguments(answer.Arguments) // as it is stored: no spelling of a text is looked past
+	stored := engine.CompactArguments(answer.Arguments) // no spelling of a text is looked past
+	arguments := stored
 	screen("the reason", &answer.Reason, api.MaxGuidanceBytes)
 	screen("the output", &answer.Output, api.MaxToolOutputBytes)
 	screen("the arguments", &arguments, api.MaxToolOutputBytes)
-	answer.Arguments = json.RawMessage(arguments)
+	if arguments != stored { // else the schema is to see what was given, a key that stands twice too
+		answer.Arguments = json.RawMessage(arguments)
+	}
 	answer.Answers = slices.Clone(answer.Answers)
 	for i := range answer.Answers {
 		screen("an answer", &answer.Answers[i], api.MaxAnswersBytes)
