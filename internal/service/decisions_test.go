@@ -123,7 +123,7 @@ func TestAReviewThatComesToNothingLeavesTheCallToAPerson(t *testing.T) {
 	}{
 		"silent":                    {judge: scripted.Reply{Wait: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}, code: api.CodeReviewTimeout, atLeast: api.DefaultReviewTime, atMost: api.DefaultReviewTime + time.Second, tries: 1},
 		"slow, try after try":       {judge: scripted.Reply{Delay: 12 * time.Second, Err: &model.Error{Kind: model.KindOverloaded, Message: "busy"}}, code: api.CodeReviewTimeout, atLeast: api.DefaultReviewTime, atMost: api.DefaultReviewTime + time.Second, tries: 3},
-		"told to come back later":   {judge: scripted.Reply{Err: &model.Error{Kind: model.KindRateLimited, Message: "later", RetryAfter: time.Hour}}, code: api.CodeReviewTimeout, atLeast: api.DefaultReviewTime, atMost: api.DefaultReviewTime + time.Second, tries: 1},
+		"told to come back later":   {judge: scripted.Reply{Err: &model.Error{Kind: model.KindRateLimited, Message: "later", RetryAfter: time.Hour}}, code: api.CodeRateLimited, atMost: time.Second, tries: 1},
 		"down":                      {judge: scripted.Reply{Err: &model.Error{Kind: model.KindOverloaded, Message: "503"}}, code: api.CodeProviderOverloaded, atMost: 5 * time.Second, tries: 3},
 		"without a credential here": {judge: scripted.Text("never asked"), locked: true, code: api.CodeCredentialsMissing, atMost: 5 * time.Second},
 	} {
