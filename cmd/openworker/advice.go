@@ -71,6 +71,10 @@ func (m *Main) nextStep(err error) string {
 	if errors.As(err, &a) {
 		return a.next
 	}
+	var several ambiguous
+	if errors.As(err, &several) {
+		return m.here(several.list) + " lists them"
+	}
 	p, answers := m.answering()
 	if answers && wrongPath(err) {
 		ctx, cancel := context.WithTimeout(context.Background(), adviceTimeout)
@@ -95,6 +99,9 @@ func (m *Main) nextStep(err error) string {
 	case api.CodeDefinitionConflict:
 		return "give the changed agent another name in its file, for example name: " + cmp.Or(m.agent, "agent") + "-2; sessions of the one that is registered keep it as it is"
 	case api.CodeSessionBusy:
+		if open := api.AsError(err).Details["interaction"]; open != "" {
+			return m.here("openworker approvals show "+open) + " shows what is asked and how it is answered"
+		}
 		return "wait for its end, or " + m.again(cmp.Or(m.session, "SESSION")) + " joins it, and Ctrl-C there cancels it"
 	case api.CodeCredentialsMissing, api.CodeAuthenticationFailed, api.CodeQuotaExhausted, api.CodeModelNotFound, api.CodeProviderUnreachable:
 		if answers {
@@ -247,6 +254,7 @@ func (m *Main) inOwnWords(err *api.Error) *api.Error {
 		"; list those that are with Sessions", "",
 		"sqlite: ", "",
 		"; wait for its end, cancel it, or send with whenBusy \"queue\" or \"interrupt\"", "",
+		"; give it, cancel the run, or send with whenBusy \"queue\" or \"interrupt\"", "",
 		"limits.maxOutputTokensPerCall", "--max-output-tokens",
 		"check BaseURL", "check "+address,
 		"StateDir", "--state-dir",

@@ -65,6 +65,9 @@ guardrail or a hook, is told: only a program that has it runs its sessions.`,
 				return err
 			}
 			list.print(out, m.Terminal, m.paint())
+			if len(list.rows) == 0 {
+				m.note("no agent is registered yet; the first session of one registers it")
+			}
 			return out.Flush()
 		}),
 	}
@@ -171,10 +174,9 @@ func isFile(agent string) bool {
 }
 
 // settle decides on the model and the agent of a command that talks.
-func (m *Main) settle(ctx context.Context, s settings) (choice, openworker.AgentDefinition, error) {
+func (m *Main) settle(ctx context.Context, s settings, before openworker.SessionState) (choice, openworker.AgentDefinition, error) {
 	if s.session != "" {
-		m.session = s.session
-		c, err := m.sessionChoice(ctx, s)
+		c, err := m.sessionChoice(ctx, s, before)
 		return c, openworker.AgentDefinition{}, err
 	}
 	if s.agent == "" {
@@ -203,24 +205,15 @@ func (m *Main) settle(ctx context.Context, s settings) (choice, openworker.Agent
 }
 
 // sessionChoice is the model for a session: its own, unless --model or OPENWORKER_MODEL names another.
-func (m *Main) sessionChoice(ctx context.Context, s settings) (c choice, err error) {
+func (m *Main) sessionChoice(ctx context.Context, s settings, before openworker.SessionState) (c choice, err error) {
 	if c, err = m.choices(ctx); err != nil {
 		return c, err
 	}
 	if s.model != "" || c.config.ModelFrom == "OPENWORKER_MODEL" {
 		return m.choose(ctx, s.model)
 	}
-	h, err := m.openToRead(ctx)
-	if err != nil {
-		return c, err
-	}
-	defer closeAfter(h, &err)
-	ref, state, err := findSession(ctx, h, s.session)
-	if err != nil {
-		return c, err
-	}
-	if m.chosen, err = c.settleOnSession(ref.Session, state.Model); api.CodeOf(err) == api.CodeRegistrationMissing {
-		err = advised{err, m.wayToConfigure() + " and run " + m.again(ref.Session) + " again"}
+	if m.chosen, err = c.settleOnSession(before.Session, before.Model); api.CodeOf(err) == api.CodeRegistrationMissing {
+		err = advised{err, m.wayToConfigure() + " and run " + m.again(before.Session) + " again"}
 	}
 	return m.chosen, err
 }
@@ -277,9 +270,8 @@ func withTools(def api.AgentDefinition) (openworker.AgentDefinition, error) {
 		AutoApproverContext: def.AutoApproverContext, Compaction: def.Compaction, Guardrails: def.Guardrails, Hooks: def.Hooks,
 	}
 	if lacking := missing(def); len(lacking) > 0 {
-		list := strings.Join(lacking, ", ")
-		return bound, advised{api.Errorf(api.CodeRegistrationMissing, "the agent %s needs the %s, which openworker does not have", def.Name, list),
-			"only a program that has the " + list + " runs it"}
+		return bound, advised{api.Errorf(api.CodeRegistrationMissing, "the agent %s needs %s, which openworker does not have", def.Name, these(lacking)),
+			"only a program that has " + these(lacking) + " runs it"}
 	}
 	own := map[string]openworker.Tool{}
 	for _, t := range tools(time.Now) {

@@ -28,7 +28,7 @@ subcommands answer. An answer is final; the process that runs the session goes
 on by itself, and if there is none, openworker chat --session SESSION does.
 
 An ID begins with its session's. Its beginning is enough: at least 4 characters
-that no other one's begins with.`,
+that no other one's begins with. What waits goes before what was answered.`,
 		Example: `  openworker approvals
   openworker approvals show ID
   openworker approvals allow ID --session
@@ -90,7 +90,7 @@ func (m *Main) listApprovals(ctx context.Context, owner string) (err error) {
 		list.add(open.ID, kindWord(open.Kind), age(m.Now().Sub(open.Asked)), agent, question(open.Interaction))
 	}
 	list.print(out, m.Terminal, m.paint())
-	if m.Terminal && !m.json && len(list.rows) == 0 {
+	if len(list.rows) == 0 {
 		m.note("nothing waits for an answer")
 	}
 	return out.Flush()
@@ -167,7 +167,7 @@ func (m *Main) printAsked(open openworker.SessionInteraction, agent string) {
 		line("call", decide.Call(open.Interaction)+", "+open.Call.CallID)
 	}
 	if open.Review != nil {
-		line("review", decide.Review(*open.Review))
+		line("review", decide.WholeReview(*open.Review))
 	}
 	fmt.Fprintln(m.Stdout)
 	if q := open.Question; q != nil {
@@ -194,7 +194,7 @@ func (m *Main) printAsked(open openworker.SessionInteraction, agent string) {
 // waysToAnswer are the commands that answer an interaction, the usual one first.
 func (m *Main) waysToAnswer(i openworker.Interaction) (ways []string) {
 	verbs := map[api.InteractionKind][]string{
-		api.InteractionApproval:       {"allow " + i.ID, "deny " + i.ID + " --reason TEXT"},
+		api.InteractionApproval:       {"allow " + i.ID, "allow " + i.ID + " --session", "allow " + i.ID + " --arguments JSON", "deny " + i.ID + " --reason TEXT"},
 		api.InteractionQuestion:       {"answer " + i.ID + " ANSWER", "answer " + i.ID + " --skip"},
 		api.InteractionUnknownOutcome: {"outcome " + i.ID + " succeeded|failed|retry"},
 	}

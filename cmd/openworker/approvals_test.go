@@ -63,8 +63,11 @@ func TestWhatWaitsForAnAnswerIsListedOverAllSessions(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.ok("", "run", "hello") // which waits for nothing
-	if got := p.ok("", "approvals"); got.out != "" {
-		t.Errorf("nothing waits: %s", got.out)
+	if got := p.ok("", "approvals"); got.out != "" || got.err != "openworker: nothing waits for an answer\n" {
+		t.Errorf("nothing waits: %+v", got)
+	}
+	if got := p.ok("", "approvals", "--json"); got.out+got.err != "" {
+		t.Errorf("for a program: %+v", got)
 	}
 	first, call := p.waits(asksToCalculate)
 	second, question := p.waits(asksForColour)
@@ -90,7 +93,7 @@ func TestWhatIsAskedIsShownWhole(t *testing.T) {
 		name, text string
 		says       []string
 	}{
-		{"a call", asksToCalculate, []string{"kind     approval\n", "call     calculate, ", "\n{\n  \"expression\": \"6*7\"\n}\n", "openworker approvals allow ID\n", "openworker approvals deny ID --reason TEXT\n"}},
+		{"a call", asksToCalculate, []string{"kind     approval\n", "call     calculate, ", "\n{\n  \"expression\": \"6*7\"\n}\n", "openworker approvals allow ID\n", "openworker approvals allow ID --session\n", "openworker approvals allow ID --arguments JSON\n", "openworker approvals deny ID --reason TEXT\n"}},
 		{"a question", asksForColour, []string{"kind     question\n", "\nWhich colour?\n  1  red — as in the logo\n  2  blue\n\n", "openworker approvals answer ID ANSWER\n", "answer ID --skip\n"}},
 		{"a question with several answers", asksForColours, []string{"  2  blue\nseveral answers can be given\n"}},
 	}
@@ -132,7 +135,9 @@ func TestAnAnswerIsGivenByItsID(t *testing.T) {
 		{"no, for a reason", asksToCalculate, []string{"deny", "ID", "--reason", "@bob is asleep"}, "", "denied: calculate: @bob is asleep", "@bob is asleep"},
 		{"a choice by its number", asksForColour, []string{"answer", "ID", "2"}, "", "answered: Which colour? → blue", `{"answers":["blue"]}`},
 		{"a choice as it is written", asksForColour, []string{"answer", "ID", "RED"}, "", "answered: Which colour? → red", `{"answers":["red"]}`},
-		{"another answer", asksForColour, []string{"answer", "ID", "3"}, "", "answered: Which colour? → 3", `{"answers":["3"]}`},
+		{"another answer", asksForColour, []string{"answer", "ID", "green"}, "", "answered: Which colour? → green", `{"answers":["green"]}`},
+		{"a number that is no choice's", asksForColour, []string{"answer", "ID", "--text", "7"}, "", "answered: Which colour? → 7", `{"answers":["7"]}`},
+		{"a choice and a number", asksForColours, []string{"answer", "ID", "blue", "--text", "1"}, "", "answered: Which colours? → blue, 1", `{"answers":["blue","1"]}`},
 		{"several answers", asksForColours, []string{"answer", "ID", "1", "dark green"}, "", "answered: Which colours? → red, dark green", `{"answers":["red","dark green"]}`},
 		{"no answer", asksForColour, []string{"answer", "ID", "--skip"}, "", "skipped: Which colour?", "skipped"},
 	}
@@ -217,6 +222,9 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 		{"an outcome of a call that has not begun", []string{"outcome", call.ID, "retry"}, exitFailure, []string{"is of the kind approval"}},
 		{"a permission for a question", []string{"allow", question.ID}, exitFailure, []string{"is of the kind question", "openworker approvals answer " + question.ID + " ANSWER"}},
 		{"no answer", []string{"answer", question.ID}, exitUsage, []string{"give the answer, or --skip", "openworker approvals show " + question.ID}},
+		{"a number that no choice has", []string{"answer", question.ID, "7"}, exitUsage, []string{"there are 2 choices, and 7 is the number of none; give --text 7"}},
+		{"an answer of one's own that is skipped", []string{"answer", question.ID, "--text", "7", "--skip"}, exitUsage, []string{"--skip answers nothing"}},
+		{"a choice and one's own where one is taken", []string{"answer", question.ID, "1", "--text", "7"}, exitUsage, []string{"takes one answer, and 2 are given"}},
 		{"an answer that is skipped", []string{"answer", question.ID, "red", "--skip"}, exitUsage, []string{"--skip answers nothing"}},
 		{"two answers to a question that takes one", []string{"answer", question.ID, "red", "blue"}, exitUsage, []string{"takes one answer, and 2 are given"}},
 		{"an outcome that is none", []string{"outcome", call.ID, "maybe"}, exitUsage, []string{"openworker approvals outcome needs ID succeeded|failed|retry"}},
@@ -245,15 +253,28 @@ func TestTheBeginningOfAnInteractionsIDIsEnough(t *testing.T) {
 	p := newPlace(t)
 	session, asked := p.waits(asksToCalculate + "\nuse current_time")
 	got := p.run("", "approvals", "allow", session)
-	if got.code != exitFailure || !strings.Contains(got.err, "2 IDs begin with "+session+": "+asked.ID[:len(session)]) {
+	if got.code != exitFailure || !strings.Contains(got.err, "2 IDs begin with "+session+": "+asked.ID[:len(session)]) ||
+		!strings.Contains(got.err, "  openworker approvals lists them\n") {
 		t.Errorf("where two begin so: %+v", got)
 	}
 	for _, open := range p.pending() {
 		p.ok("", "approvals", "allow", open.ID)
 	}
+	if got := p.run("", "approvals", "allow", session); got.code != exitFailure || !strings.Contains(got.err, "2 IDs that were answered begin with "+session) ||
+		!strings.Contains(got.err, "openworker events "+session+" lists them") {
+		t.Errorf("where two that were answered begin so: %+v", got)
+	}
 	session, asked = p.waits(asksToCalculate)
-	if got := p.ok("", "approvals", "deny", session[:8]); !strings.HasPrefix(got.out, asked.ID+" denied") {
-		t.Errorf("%+v", got)
+	for range 2 { // the second time it is among the answered ones
+		if got := p.ok("", "approvals", "deny", session[:8]); !strings.HasPrefix(got.out, asked.ID+" denied") {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := p.run("", "approvals", "allow", session[:8]); got.code != exitFailure || !strings.Contains(got.err, "already_resolved") {
+		t.Errorf("another answer: %+v", got)
+	}
+	if got := p.run("", "approvals", "deny", session[:8], "--owner", "nobody"); !strings.Contains(got.err, "interaction_not_found") {
+		t.Errorf("of another owner: %+v", got)
 	}
 }
 
@@ -281,8 +302,8 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	session, asked := p.waits(asksToCalculate)
-	if got := p.ok("", "sessions", "grants", session); got.out != "" {
-		t.Errorf("before there is one: %q", got.out)
+	if got := p.ok("", "sessions", "grants", session); got.out != "" || got.err != "openworker: nobody has allowed a tool for the whole session\n" {
+		t.Errorf("before there is one: %+v", got)
 	}
 	p.ok("", "approvals", "allow", asked.ID, "--session", "--by", "ada")
 	p.goesOn(session)
@@ -294,8 +315,11 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	if err := json.Unmarshal([]byte(p.ok("", "sessions", "grants", session, "--json").out), &grant); err != nil || grant.Tool != "calculate" || grant.By != "ada" || grant.Given.IsZero() {
 		t.Errorf("%v, %+v", err, grant)
 	}
-	if got := p.run("", "sessions", "grants", session, "--revoke", "pay"); got.code != exitFailure || !strings.Contains(got.err, `has no permission for the tool "pay"`) {
-		t.Errorf("%+v", got)
+	if got := p.run("", "sessions", "grants", session, "--revoke", "pay"); got.code != exitFailure || !strings.Contains(got.err, `has no tool "pay"`) {
+		t.Errorf("a tool that the agent has not: %+v", got)
+	}
+	if got := p.ok("", "sessions", "grants", session, "--revoke", "current_time"); got.out != "" || !strings.Contains(got.err, `has no permission for the tool "current_time"; openworker sessions grants `+session) {
+		t.Errorf("a tool without a permission: %+v", got)
 	}
 	if got := p.run("", "sessions", "grants", session, "--revoke="); got.code != exitUsage {
 		t.Errorf("%+v", got)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os/user"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -134,27 +133,38 @@ func (t *talk) understood(ctx context.Context, i openworker.Interaction, kind de
 	if i.Kind != api.InteractionQuestion {
 		return openworker.Answer{}, fmt.Errorf("answer with one of the letters %s", strings.Join(append(keys, leaveKey), ", "))
 	}
-	return answersOf(i.Question, strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }), line)
+	return answersOf(i.Question, line)
 }
 
-// answersOf is the answer to a question: its choices by their numbers, where each of the parts is one, else the text.
-func answersOf(q *api.Question, parts []string, text string) (openworker.Answer, error) {
-	answer := openworker.Answer{Decision: api.Answered, Answers: []string{text}}
-	if text == "" {
+// answersOf is the answer to a question: its choices by their numbers, where the line is nothing else, or one by how it is
+// written, else the text. Numbers in quotes are a text.
+func answersOf(q *api.Question, line string) (openworker.Answer, error) {
+	answer := openworker.Answer{Decision: api.Answered}
+	if line == "" {
 		return answer, errors.New("an answer has text")
 	}
-	var picked []string
-	for _, part := range parts {
-		n, err := strconv.Atoi(part)
-		if q == nil || err != nil || n < 1 || n > len(q.Choices) {
+	parts := []string{line}
+	quoted := len(line) > 2 && line[0] == '"' && line[len(line)-1] == '"'
+	if text := strings.Trim(line, `"`); !strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("+-0123456789, ", r) }) {
+		if quoted {
+			answer.Answers = []string{text}
 			return answer, nil
 		}
-		picked = append(picked, q.Choices[n-1].Label)
+		parts = strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' })
 	}
-	if len(picked) > 1 && !q.Multiple {
+	if q == nil || len(q.Choices) == 0 {
+		parts = []string{line}
+	}
+	for _, part := range parts {
+		picked, err := decide.Picked(q, part)
+		if err != nil {
+			return answer, fmt.Errorf("%w; put it in quotes if it is your answer all the same", err)
+		}
+		answer.Answers = append(answer.Answers, picked)
+	}
+	if len(answer.Answers) > 1 && !q.Multiple {
 		return answer, errors.New("give one answer")
 	}
-	answer.Answers = picked
 	return answer, nil
 }
 

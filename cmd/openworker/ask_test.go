@@ -21,9 +21,11 @@ func TestInteractionsAreAnsweredInLines(t *testing.T) {
 				{"e", "Its arguments, as JSON:"}, {`{"expression": 3}`, "arguments_invalid: "}, {"e", "Its arguments, as JSON:"}, {`{"expression": "3*7"}`, `· allow with {"expression":"3*7"} by `}}, "21”", exitOK},
 		{"a call, not", asksToCalculate, nil, [][]string{{"n", "Why not? (for the model; may be empty)"}, {"it is late", ": it is late"}}, "calculate did not succeed", exitOK},
 		{"a question, by a number", asksForColour, []string{"Which colour?", "[1] red — as in the logo", "[2] blue", "[s] skip the question", "[l] leave it open", "Or an answer of your own:"},
-			[][]string{{"1 2", "give one answer"}, {"", "an answer has text"}, {"2", "· answered “blue” by "}}, `{"answers":["blue"]}`, exitOK},
+			[][]string{{"7", "there are 2 choices, and 7 is the number of none; put it in quotes"}, {"1 2", "give one answer"}, {"", "an answer has text"}, {"2", "· answered “blue” by "}}, `{"answers":["blue"]}`, exitOK},
 		{"a question, in words", asksForColour, nil, [][]string{{"3 shades of green", "· answered “3 shades of green” by "}}, `{"answers":["3 shades of green"]}`, exitOK},
-		{"a question, by several numbers", asksForColours, []string{"Numbers, or an answer of your own:"}, [][]string{{"2, 1", "· answered “blue, red” by "}}, `{"answers":["blue","red"]}`, exitOK},
+		{"a question, with a number that is no choice's", asksForColour, nil, [][]string{{`"7"`, "· answered “7” by "}}, `{"answers":["7"]}`, exitOK},
+		{"a question, as a choice is written", asksForColour, nil, [][]string{{"RED", "· answered “red” by "}}, `{"answers":["red"]}`, exitOK},
+		{"a question, by several numbers", asksForColours, []string{"Numbers, or an answer of your own:"}, [][]string{{"1, 3", "3 is the number of none"}, {"2, 1", "· answered “blue, red” by "}}, `{"answers":["blue","red"]}`, exitOK},
 		{"a question, not", asksForColour, nil, [][]string{{"skip", "· skipped by "}}, "skipped", exitOK},
 		{"a question, left open", asksForColour, nil, [][]string{{"l", "the turn waits for an answer: Which colour? (red, blue)"}}, "openworker approvals answer ", exitWaiting},
 	}

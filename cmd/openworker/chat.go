@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/openworkerai/openworker/cmd/openworker/internal/chatui"
 )
 
 func (m *Main) chatCommand() *cobra.Command {
@@ -22,7 +24,8 @@ was doing goes on as well, and so does the model of its last turn.
 
 When standard input or output is no terminal, or a dumb one, or with --json,
 each line is a message, the answers are printed plainly, and the first turn that
-does not complete ends the program with its exit code.`,
+does not complete ends the program with its exit code; --session prints first what
+the turn that was under way came to.`,
 		Example: `  openworker chat
   openworker chat --continue
   openworker chat --session SESSION
@@ -82,6 +85,7 @@ func (m *Main) pipe(ctx context.Context, s settings) (err error) {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
+		m.noCommand(line)
 		result, err := t.send(ctx, line)
 		if err != nil {
 			return err
@@ -92,23 +96,31 @@ func (m *Main) pipe(ctx context.Context, s settings) (err error) {
 	}
 }
 
-// resume goes on with the turn that a session is in, if there is one. The error is an exit status where it did not
-// complete.
+// resume goes on with the turn that the session was in before this program opened it, and with those that were queued
+// behind it: to their ends, also where those have come meanwhile. The error is an exit status where one did not complete.
 func (t *talk) resume(ctx context.Context) error {
-	state, err := t.session.State(ctx)
-	if err != nil {
-		return err
-	}
-	if state.Run == "" {
+	if t.before.Run == "" {
 		return nil
 	}
-	run, err := t.session.OpenRun(ctx, state.Run)
-	if err != nil {
-		return err
+	for _, id := range append([]string{t.before.Run}, t.before.Queue...) {
+		run, err := t.session.OpenRun(ctx, id)
+		if err != nil {
+			return err
+		}
+		result, err := t.finish(ctx, run)
+		if err != nil {
+			return err
+		}
+		if err := exitFor(result.Status); err != nil {
+			return err
+		}
 	}
-	result, err := t.finish(ctx, run)
-	if err != nil {
-		return err
+	return nil
+}
+
+// noCommand warns of a line that is a command to a person's chat: here it is a message like any other.
+func (m *Main) noCommand(line string) {
+	if name, ok := chatui.CommandIn(line); ok {
+		m.note("%s is sent to the model as a message: only a chat in a terminal has commands; openworker --help lists the program's", name)
 	}
-	return exitFor(result.Status)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,19 +57,58 @@ func (m *Main) giveAnswer(ctx context.Context, h *openworker.Harness, open openw
 	case "":
 	case api.CodeAlreadyResolved:
 		return advised{err, m.here("openworker events "+open.Session) + " shows how it was answered"}
+	case api.CodeGuardrailMissing:
+		return advised{err, "the program that has it takes this answer; here " + m.withoutText(open.Interaction)}
 	case api.CodeArgumentsInvalid:
 		return advised{err, m.here("openworker approvals show "+open.ID) + " shows the arguments that it was called with"}
 	default:
 		return err
 	}
+	stored := api.InteractionResolved{Decision: answer.Decision, By: answer.By}
+	if _, how, err := resolvedBefore(ctx, h, "", open.ID); err == nil && how != nil {
+		stored = *how // as guardrails let it pass: what they redacted is not said again
+	}
+	answer.By, answer.Reason, answer.Arguments, answer.Answers = stored.By, stored.Reason, stored.Arguments, stored.Answers
 	if m.json {
+		answer.Output = "" // which may be redacted too; the call's result has it
 		m.printJSON(m.Stdout, given{open.ID, open.Session, answer})
 		return nil
 	}
-	resolved := api.InteractionResolved{Decision: answer.Decision, Reason: answer.Reason, Arguments: answer.Arguments, Answers: answer.Answers}
-	fmt.Fprintf(m.Stdout, "%s %s\n", open.ID, printable(decide.Settled(open.Interaction, resolved, false)))
-	m.note("the process that runs the session goes on by itself; if there is none, %s goes on", m.again(open.Session))
+	fmt.Fprintf(m.Stdout, "%s %s\n", open.ID, printable(decide.Settled(open.Interaction, stored, false)))
+	return m.noteGoesOn(ctx, h, open.Session)
+}
+
+// noteGoesOn tells who goes on with a session that has an answer now.
+func (m *Main) noteGoesOn(ctx context.Context, h *openworker.Harness, session string) error {
+	state, err := h.Service().State(ctx, session)
+	if gone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	lacking, err := lackedBy(ctx, h, state)
+	switch {
+	case err != nil:
+		return err
+	case len(lacking) > 0:
+		m.note("%s", onlyWith(lacking))
+	default:
+		m.note("the process that runs the session goes on by itself; if there is none, %s goes on", m.again(session))
+	}
 	return nil
+}
+
+// withoutText says which answers to an interaction have no text for a guardrail to look at.
+func (m *Main) withoutText(i openworker.Interaction) string {
+	command := func(rest string) string { return m.here("openworker approvals " + rest) }
+	switch i.Kind {
+	case api.InteractionQuestion:
+		return command("answer "+i.ID+" --skip") + " can be given"
+	case api.InteractionUnknownOutcome:
+		return command("outcome "+i.ID+" succeeded|failed|retry") + " can be given, without --output and --reason"
+	}
+	return command("allow "+i.ID) + " can be given, without --arguments, or " + command("deny "+i.ID) + ", without --reason"
 }
 
 func (m *Main) allowCommand(owner *string) *cobra.Command {
@@ -130,52 +168,45 @@ reason.`,
 
 func (m *Main) answerCommand(owner *string) *cobra.Command {
 	var skip bool
+	var own []string
 	cmd := &cobra.Command{
 		Use:   "answer ID [ANSWER…]",
 		Short: "Answer a question, or skip it",
 		Long: `Answers a question: with one of its choices, by the number that show tells or as
 it is written, or with any other text; with several where the question takes
-them. --skip lets the model go on with its own judgement.`,
+them. --text is taken as it is, also where it is a number. --skip lets the model
+go on with its own judgement.`,
 		Example: `  openworker approvals answer ID 2
   openworker approvals answer ID "the blue one, but darker"
+  openworker approvals answer ID --text 7
   openworker approvals answer ID red blue
   openworker approvals answer ID --skip`,
 		Args: some,
 	}
 	cmd.Flags().BoolVar(&skip, "skip", false, "nobody answers it")
+	cmd.Flags().StringArrayVar(&own, "text", nil, "an answer in your own words, never the number of a choice; may be repeated")
 	return m.answers(cmd, owner, api.InteractionQuestion, func(open openworker.Interaction, texts []string) (openworker.Answer, error) {
-		switch several := open.Question != nil && open.Question.Multiple; {
-		case skip && len(texts) > 0:
+		switch several, count := open.Question != nil && open.Question.Multiple, len(texts)+len(own); {
+		case skip && count > 0:
 			return openworker.Answer{}, misused("--skip answers nothing; leave it out, or the answer")
 		case skip:
 			return openworker.Answer{Decision: api.Skipped}, nil
-		case len(texts) == 0:
+		case count == 0:
 			return openworker.Answer{}, misused("give the answer, or --skip; %s shows the choices", m.here("openworker approvals show "+open.ID))
-		case len(texts) > 1 && !several:
-			return openworker.Answer{}, misused("the question takes one answer, and %d are given; put one with spaces in quotes", len(texts))
+		case count > 1 && !several:
+			return openworker.Answer{}, misused("the question takes one answer, and %d are given; put one with spaces in quotes", count)
 		}
 		answer := openworker.Answer{Decision: api.Answered}
 		for _, text := range texts {
-			answer.Answers = append(answer.Answers, picked(open.Question, text))
+			picked, err := decide.Picked(open.Question, text)
+			if err != nil {
+				return answer, misused("%w; give --text %s if it is your answer all the same", err, text)
+			}
+			answer.Answers = append(answer.Answers, picked)
 		}
+		answer.Answers = append(answer.Answers, own...)
 		return answer, nil
 	})
-}
-
-// picked is the choice that a text names, by its label or its number, or the text itself.
-func picked(q *api.Question, text string) string {
-	if q == nil {
-		return text
-	}
-	for _, c := range q.Choices {
-		if strings.EqualFold(c.Label, text) {
-			return c.Label
-		}
-	}
-	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(q.Choices) {
-		return q.Choices[n-1].Label
-	}
-	return text
 }
 
 func (m *Main) outcomeCommand(owner *string) *cobra.Command {

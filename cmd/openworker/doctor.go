@@ -108,7 +108,7 @@ func (m *Main) examine(ctx context.Context, model string, tell func(finding)) {
 
 // examineGuardrails reads the rules of the program's own guardrails.
 func examineGuardrails(ctx context.Context) finding {
-	f := finding{"guardrails", findingOK, strings.Join(guardrailNames(), ", ") + " can be named by agents and by --guardrail", ""}
+	f := finding{"guardrails", findingOK, strings.Join(guardrailNames(), ", ") + " can be named by agents and by --guardrail; openworker agents tells which agents need others", ""}
 	for _, g := range guardrails() {
 		if _, err := g.Check(ctx, guard.Unit{Point: guard.UserInput, Text: "hello"}); err != nil {
 			f.Status, f.Message, f.Next = findingFailed, g.Name+" cannot be used: "+api.AsError(err).Message, "please report it; what names it does not pass until then"

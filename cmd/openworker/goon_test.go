@@ -143,7 +143,7 @@ func TestAdviceInAChatSpeaksItsLanguage(t *testing.T) {
 		{"with others that are like it", m.nextInChat(advised{api.Errorf(api.CodeModelNotFound, "no such model"), "name another with --model or OPENWORKER_MODEL: a, b"}), "name another with /model: a, b"},
 		{"a key that is missing", m.waitsInChat("s1", missing), "set ANTHROPIC_API_KEY and start again, or openworker config set-key Anthropic in another terminal: the turn goes on by itself"},
 		{"a model whose provider has no key", m.nextInChat(advised{api.Errorf(api.CodeCredentialsMissing, "no key"), "set KEY"}), "set KEY, and start again"},
-		{"a provider that is not here", m.waitsInChat("s1", api.WaitReason{Code: api.CodeRegistrationMissing, Name: "tool pay"}), "only a program that has the tool pay goes on with it"},
+		{"a provider that is not here", m.waitsInChat("s1", api.WaitReason{Code: api.CodeRegistrationMissing, Name: "tool pay"}), "only a program that has the tool pay goes on with it: start yours again, unless it runs"},
 		{"what is no error of a model's", m.nextInChat(api.Errorf(api.CodeStoreBusy, "busy")), "another process holds the store; try again"},
 	}
 	for _, tt := range tests {

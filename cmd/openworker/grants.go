@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openworkerai/openworker"
-	"github.com/openworkerai/openworker/api"
 )
 
 func (m *Main) grantsCommand() *cobra.Command {
@@ -21,7 +20,8 @@ func (m *Main) grantsCommand() *cobra.Command {
 		Short: "List the tools that a session calls without asking, or ask again",
 		Long: `Lists the permissions that somebody gave a session by answering "always in this
 session": the tool, when, and who. --revoke takes one back: calls that it let
-through and that have not begun are asked about.`,
+through and that have not begun are asked about. Where there is none it does
+nothing.`,
 		Example: `  openworker sessions grants SESSION
   openworker sessions grants SESSION --revoke calculate`,
 		Args:              one,
@@ -52,6 +52,9 @@ through and that have not begun are asked about.`,
 				list.add(grant.Tool, grant.Given.Local().Format(time.DateTime+" MST"), grant.By)
 			}
 			list.print(out, m.Terminal, m.paint())
+			if len(state.Grants) == 0 {
+				m.note("nobody has allowed a tool for the whole session")
+			}
 			return out.Flush()
 		}),
 	}
@@ -61,10 +64,6 @@ through and that have not begun are asked about.`,
 }
 
 func (m *Main) revoke(ctx context.Context, h *openworker.Harness, state openworker.SessionState, tool, by string) error {
-	if !slices.ContainsFunc(state.Grants, func(g openworker.Grant) bool { return g.Tool == tool }) {
-		return advised{api.Errorf(api.CodeInvalidRequest, "session %s has no permission for the tool %q", state.Session, tool),
-			m.here("openworker sessions grants "+state.Session) + " lists those that it has"}
-	}
 	if by == "" {
 		by = person()
 	}
@@ -73,6 +72,10 @@ func (m *Main) revoke(ctx context.Context, h *openworker.Harness, state openwork
 	}
 	if m.json {
 		m.printJSON(m.Stdout, map[string]string{"session": state.Session, "revoked": tool})
+		return nil
+	}
+	if !slices.ContainsFunc(state.Grants, func(g openworker.Grant) bool { return g.Tool == tool }) {
+		m.note("session %s has no permission for the tool %q; %s lists those that it has", state.Session, tool, m.here("openworker sessions grants "+state.Session))
 		return nil
 	}
 	fmt.Fprintf(m.Stdout, "%s is asked about again in session %s\n", printable(tool), state.Session)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,12 +13,11 @@ import (
 
 // talk opens the state directory with the model that the settings and the environment say.
 func (m *Main) talk(ctx context.Context, s settings) (*talk, error) {
-	if s.session != "" {
-		if err := m.existing(); err != nil {
-			return nil, err
-		}
+	before, err := m.standingOf(ctx, s.session)
+	if err != nil {
+		return nil, err
 	}
-	c, def, err := m.settle(ctx, s)
+	c, def, err := m.settle(ctx, s, before)
 	if err != nil {
 		return nil, err
 	}
@@ -25,12 +25,28 @@ func (m *Main) talk(ctx context.Context, s settings) (*talk, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &talk{m: m, harness: h, settings: s, choice: c, agent: def, opening: m.noteFirst}
+	t := &talk{m: m, harness: h, settings: s, choice: c, agent: def, before: before, opening: m.noteFirst}
 	t.options.Guardrails = s.guards
 	if s.tokens != 0 {
 		t.options.Limits.MaxOutputTokensPerCall = &s.tokens
 	}
 	return t, nil
+}
+
+// standingOf is where the session stands that is named. It is found out before anything here can go on with its turn,
+// which otherwise might have ended by then.
+func (m *Main) standingOf(ctx context.Context, session string) (state openworker.SessionState, err error) {
+	if session == "" {
+		return state, nil
+	}
+	m.session = session
+	h, err := m.openToRead(ctx)
+	if err != nil {
+		return state, err
+	}
+	defer closeAfter(h, &err)
+	_, state, err = findSession(ctx, h, session)
+	return state, err
 }
 
 // join finds the session that the settings name, if they do. A new one is made with its first message.
@@ -42,7 +58,7 @@ func (t *talk) join(ctx context.Context) error {
 	if err := t.harness.Bind(tools(time.Now)...); err != nil {
 		return err
 	}
-	ref, state, err := findSession(ctx, t.harness, t.settings.session)
+	ref, state, err := findSession(ctx, t.harness, t.before.Session)
 	if err != nil {
 		return err
 	}
@@ -99,24 +115,52 @@ func (t *talk) able(ctx context.Context, ref openworker.SessionReference, state 
 			return lacks("talks to "+m.String(), t.m.wayToConfigure()+" and run "+t.m.again(ref.Session)+" again")
 		}
 	}
-	var lacking []string
-	err := eachAgent(ctx, t.harness, func(def api.AgentDefinition) {
-		if def.Name == ref.Agent {
+	lacking, err := lackedBy(ctx, t.harness, state)
+	if err == nil && len(lacking) > 0 {
+		err = lacks("needs what openworker does not have: "+these(lacking), onlyWith(lacking))
+	}
+	return err
+}
+
+// lackedBy are the tools, guardrails and hooks that a session needs, for its agent or for the turn that is under way, and
+// that this program has not.
+func lackedBy(ctx context.Context, h *openworker.Harness, state openworker.SessionState) (lacking []string, err error) {
+	err = eachAgent(ctx, h, func(def api.AgentDefinition) {
+		if def.Name == state.Agent {
 			lacking = missing(def)
 		}
 	})
-	if err != nil {
-		return err
+	own := owned()
+	for _, reason := range state.WaitingFor {
+		if registered(reason) && !own[reason.Name] && !slices.Contains(lacking, reason.Name) {
+			lacking = append(lacking, reason.Name)
+		}
 	}
-	if len(lacking) > 0 {
-		list := strings.Join(lacking, ", ")
-		return lacks("needs what openworker does not have: "+list, "only a program that has the "+list+" goes on with it")
-	}
-	return nil
+	return lacking, err
 }
 
-// missing are the tools, guardrails and hooks of an agent that this program has not.
-func missing(def api.AgentDefinition) (lacking []string) {
+// registered reports whether what is missing is a tool, a guardrail or a hook, which a program registers.
+func registered(reason api.WaitReason) bool {
+	what, _, named := strings.Cut(reason.Name, " ")
+	return reason.Code == api.CodeRegistrationMissing && named && slices.Contains([]string{"tool", "guardrail", "hook"}, what)
+}
+
+// onlyWith says who can go on with a session that needs what this program has not.
+func onlyWith(lacking []string) string {
+	return "only a program that has " + these(lacking) + " goes on with it: start yours again, unless it runs"
+}
+
+// these are things in words: the tool pay and the guardrail pins.
+func these(things []string) string {
+	last := len(things) - 1
+	if last < 1 {
+		return "the " + strings.Join(things, "")
+	}
+	return "the " + strings.Join(things[:last], ", the ") + " and the " + things[last]
+}
+
+// owned are the tools and guardrails that this program has.
+func owned() map[string]bool {
 	own := map[string]bool{}
 	for _, tool := range tools(time.Now) {
 		own["tool "+tool.Declaration().Name] = true
@@ -124,6 +168,12 @@ func missing(def api.AgentDefinition) (lacking []string) {
 	for _, name := range guardrailNames() {
 		own["guardrail "+name] = true
 	}
+	return own
+}
+
+// missing are the tools, guardrails and hooks of an agent that this program has not.
+func missing(def api.AgentDefinition) (lacking []string) {
+	own := owned()
 	needs := func(what, name string) {
 		if !own[what+" "+name] {
 			lacking = append(lacking, what+" "+name)

@@ -18,6 +18,8 @@ type progress struct {
 	then  func(openworker.Event)
 	model openworker.ModelRef // that the turn was accepted with
 	quiet *time.Timer
+
+	verdicts []api.GuardVerdict // on the message
 }
 
 func (p *progress) start() *progress {
@@ -42,7 +44,7 @@ func (p *progress) event(e openworker.Event) {
 	switch e.Type {
 	case api.EventTurnAccepted:
 		d, _ := decode[api.TurnAccepted](e)
-		p.model = d.Model
+		p.model, p.verdicts = d.Model, d.Guardrails
 		p.guarded(d.Guardrails)
 	case api.EventModelCallFailed:
 		// The last attempt's failure is the turn's, which is told at its end.

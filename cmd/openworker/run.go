@@ -40,7 +40,7 @@ func (s *settings) check(flags *pflag.FlagSet) error {
 	case flags.Changed("session") && s.session == "":
 		return misused("--session is empty; give the ID of a session, which openworker sessions lists")
 	case s.approve != "never" && s.approve != "always":
-		return misused("--approve is %q; give always or never", s.approve)
+		return misused("--approve is %q; give always or never, or --agent with a file whose approvals have another mode, auto or only", s.approve)
 	case flags.Changed("max-output-tokens") && s.tokens < 1:
 		return misused("--max-output-tokens is %d; give at least 1, or leave it out", s.tokens)
 	}

@@ -109,6 +109,9 @@ func (s *screen) answer(d api.ModelCallFinished) {
 	s.guarded(d.Guardrails)
 	for _, call := range d.Calls {
 		text := "→ " + call.Name + " " + brief(call.Arguments)
+		if asked := decide.AskedBy(call); asked != "" { // with its choices it is shown where it is answered
+			text = "→ " + call.Name + " " + quoted(asked)
+		}
 		if call.Code != "" {
 			text += " (not run: " + string(call.Code) + ")"
 		}

@@ -52,6 +52,7 @@ func TestScreen(t *testing.T) {
 			event(t, api.EventToolCallStarted, api.ToolCallStarted{Name: "a.look", Attempt: 1}),
 			event(t, api.EventToolCallFinished, api.ToolCallFinished{Output: "seen"}),
 		}, "Let me see.\n→ a.look { \"x\": 1 }\n→ none {} (not run: unknown_tool)\n← seen\n"},
+		{"a question is no JSON", []openworker.Event{finished(1, "", api.RequestCall{Name: "ask_user", Arguments: `{"question": "Which?", "choices": [{"label": "red"}]}`})}, "→ ask_user “Which?”\n"},
 		{"an answer that streams before it is announced waits for what came first", []openworker.Event{
 			delta(1, 0, "Hel"), event(t, api.EventToolCallFinished, api.ToolCallFinished{Output: "seen"}), delta(1, 3, "lo"), started(1), finished(1, "Hello"),
 		}, "← seen\nHello\n"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
 )
 
 func (m *Main) sessionsCommand() *cobra.Command {
@@ -41,6 +42,7 @@ Wherever a command names a session, the beginning of its ID is enough: at least
 			defer closeAfter(h, &err)
 			out := bufio.NewWriter(m.Stdout)
 			list := table{head: []string{"session", "activity", "last written", "events", "agent or model", "first message"}, dim: 2}
+			hidden := 0
 			for info, err := range h.Sessions(ctx, openworker.SessionQuery{Limit: api.MaxPage}) {
 				if err != nil {
 					return err
@@ -51,6 +53,7 @@ Wherever a command names a session, the beginning of its ID is enough: at least
 				}
 				switch {
 				case first.Text == "" && !all:
+					hidden++
 				case m.json:
 					m.printJSON(out, listed{info.Reference.Session, info, brief(first.Text)})
 				default:
@@ -63,6 +66,13 @@ Wherever a command names a session, the beginning of its ID is enough: at least
 				}
 			}
 			list.print(out, m.Terminal, m.paint())
+			switch {
+			case len(list.rows) > 0:
+			case hidden > 0:
+				m.note("there is no session with a message; --all lists %d without", hidden)
+			default:
+				m.note("there is no session yet; openworker chat begins one")
+			}
 			return out.Flush()
 		}),
 	}
@@ -117,23 +127,66 @@ func gone(err error) bool {
 // that looks cannot tell whether another process is at it.
 const unfinished = "unfinished"
 
+// answered is what such a session does whose newest happening is an answer to what it asked.
+const answered = "answered"
+
 // standing is what a session is doing. That whoever looks could not go on with it is nothing that it waits for.
 func standing(ctx context.Context, h *openworker.Harness, info openworker.SessionInfo) (string, error) {
-	switch info.Activity {
-	case api.Waiting:
-	case api.Recovering:
-		return unfinished, nil
-	default:
+	if info.Activity != api.Waiting && info.Activity != api.Recovering {
 		return string(info.Activity), nil
 	}
 	state, err := h.Service().State(ctx, info.Reference.Session)
-	if err != nil && !gone(err) {
+	if gone(err) {
+		return string(info.Activity), nil
+	}
+	if err != nil {
 		return "", err
 	}
-	if _, open := waiting(state); err == nil && !open {
-		return unfinished, nil
+	return activityOf(ctx, h, state)
+}
+
+// activityOf is [standing] of a state.
+func activityOf(ctx context.Context, h *openworker.Harness, state openworker.SessionState) (string, error) {
+	if state.Activity != api.Waiting && state.Activity != api.Recovering {
+		return string(state.Activity), nil
 	}
-	return string(info.Activity), nil
+	reasons, open := waiting(state)
+	if state.Activity == api.Waiting && open && (len(reasons) > 0 || len(state.Interactions) > 0) {
+		return string(state.Activity), nil
+	}
+	given, err := answerIsNewest(ctx, h, state)
+	switch {
+	case gone(err):
+	case err != nil:
+		return "", err
+	case given:
+		return answered, nil
+	}
+	if state.Activity == api.Waiting && open {
+		return string(state.Activity), nil
+	}
+	return unfinished, nil
+}
+
+// newestEvents is how many of the last events tell whether anything happened since an answer.
+const newestEvents = 20
+
+// answerIsNewest reports whether nobody has gone on since an answer was stored.
+func answerIsNewest(ctx context.Context, h *openworker.Harness, state openworker.SessionState) (given bool, err error) {
+	page, err := h.Service().Events(ctx, api.EventQuery{Session: state.Session, After: state.LastEvent - min(state.LastEvent, newestEvents), Limit: newestEvents})
+	if err != nil {
+		return false, err
+	}
+	for _, e := range page.Events {
+		switch e.Type {
+		case api.EventInteractionResolved:
+			d, _ := decode[api.InteractionResolved](e)
+			given = !decide.OfReviewer(d) && !decide.OfAgent(d)
+		case api.EventSessionTakenOver, api.EventTurnStarted, api.EventModelCallStarted, api.EventToolCallStarted, api.EventReviewStarted, api.EventCompactionStarted:
+			given = false
+		}
+	}
+	return given, nil
 }
 
 // waiting are the reasons why a session waits that have nothing to do with whoever looks. open is false where there is

@@ -46,13 +46,25 @@ is unknown, and its last messages. Looking runs nothing.`,
 			if err != nil {
 				return err
 			}
-			reasons, open := waiting(state)
-			state.WaitingFor = reasons
+			activity, err := activityOf(ctx, h, state)
+			if err != nil {
+				return err
+			}
+			lacking, err := lackedBy(ctx, h, state)
+			if err != nil {
+				return err
+			}
+			state.WaitingFor, _ = waiting(state)
 			if m.json {
 				m.printJSON(m.Stdout, shownSession{state, ended, messages})
 				return nil
 			}
-			m.printState(state, open, ended, messages)
+			m.printState(state, activity, ended, messages)
+			next := m.again(state.Session) + " goes on with it"
+			if len(lacking) > 0 {
+				next = onlyWith(lacking)
+			}
+			fmt.Fprintf(m.Stdout, "\n%s\n", m.paint().dim(printable(next)))
 			return nil
 		}),
 	}
@@ -115,17 +127,13 @@ func lastMessages(ctx context.Context, h *openworker.Harness, session string, co
 	return kept, nil
 }
 
-func (m *Main) printState(s openworker.SessionState, open bool, ended *turnShown, messages []openworker.HistoryItem) {
+func (m *Main) printState(s openworker.SessionState, activity string, ended *turnShown, messages []openworker.HistoryItem) {
 	p := m.paint()
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(m.Stdout, "%-12s %s\n", name, printable(fmt.Sprintf(format, args...)))
 	}
 	line("session", "%s", s.Session)
-	activity := string(s.Activity)
-	if s.Activity == api.Waiting && !open || s.Activity == api.Recovering {
-		activity = unfinished + ": under way or interrupted"
-	}
-	line("activity", "%s", activity)
+	line("activity", "%s", activity+map[string]string{unfinished: ": under way or interrupted", answered: ", not gone on with"}[activity])
 	if s.Run != "" {
 		line("run", "%s", s.Run)
 	}
@@ -171,5 +179,4 @@ func (m *Main) printState(s openworker.SessionState, open bool, ended *turnShown
 		}
 		fmt.Fprintf(m.Stdout, "\n%s\n", text)
 	}
-	fmt.Fprintf(m.Stdout, "\n%s\n", p.dim(m.again(s.Session)+" goes on with it"))
 }

@@ -92,7 +92,7 @@ func described(e openworker.Event) string {
 				text += " of " + d.Call.Name + " " + brief(d.Call.Arguments)
 			}
 			if d.Review != nil {
-				text += "; " + decide.Review(*d.Review)
+				text += "; " + decide.WholeReview(*d.Review)
 			}
 			return text
 		})

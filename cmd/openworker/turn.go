@@ -25,7 +25,8 @@ type talk struct {
 	agent    openworker.AgentDefinition // of a new session
 	resumed  *openworker.Agent          // of the session that was joined, and then of a new one; nil before
 
-	session *openworker.Session // once joined
+	before  openworker.SessionState // of the session that is joined, as it stood before anything here could go on with it
+	session *openworker.Session     // once joined
 	options openworker.TurnOptions
 	lines   *lines                  // nil when nobody is there to answer interactions
 	opening func(text, more string) // says something before the first message
@@ -107,7 +108,7 @@ func (t *talk) finish(ctx context.Context, run *openworker.Run) (openworker.Resu
 		return result, cause
 	}
 	if err == nil {
-		t.tell(result, show.model)
+		t.tell(result, show)
 	}
 	return result, err
 }
@@ -145,14 +146,15 @@ type outcome struct {
 	Session string              `json:"session"`
 	Model   openworker.ModelRef `json:"model,omitzero"`
 	openworker.Result
-	Next string `json:"next,omitempty"` // what to do about a turn that failed or waits
+	Guardrails []api.GuardVerdict `json:"guardrails,omitempty"` // what they did to the message
+	Next       string             `json:"next,omitempty"`       // what to do about a turn that failed or waits
 }
 
 // tell prints a result where nobody watched it come.
-func (t *talk) tell(result openworker.Result, model openworker.ModelRef) {
+func (t *talk) tell(result openworker.Result, shown *progress) {
 	next := t.next(result)
 	if t.m.json {
-		t.m.printJSON(t.m.Stdout, outcome{t.session.ID(), model, result, next})
+		t.m.printJSON(t.m.Stdout, outcome{t.session.ID(), shown.model, result, shown.verdicts, strings.Join(append(t.answers(result), next...), "; ")})
 		return
 	}
 	if !t.m.Terminal && result.Text != "" {
@@ -162,22 +164,25 @@ func (t *talk) tell(result openworker.Result, model openworker.ModelRef) {
 	case api.StatusInterrupted:
 		for _, open := range result.Interactions {
 			fmt.Fprintf(t.m.Stderr, "the turn waits for an answer: %s\n", question(open))
+			if ways := t.m.waysToAnswer(open); len(ways) > 0 {
+				fmt.Fprintf(t.m.Stderr, "  %s answers it\n", ways[0])
+			}
 		}
 		for _, reason := range result.WaitingFor {
 			if reason.Interaction == "" {
 				fmt.Fprintf(t.m.Stderr, "the turn waits: %s %s\n", reason.Code, reason.Name)
 			}
 		}
-		if next != "" {
-			fmt.Fprintf(t.m.Stderr, "  %s\n", next)
+		for _, line := range next {
+			fmt.Fprintf(t.m.Stderr, "  %s\n", line)
 		}
 	case api.StatusFailed:
-		switch {
-		case result.Error == nil:
-		case !t.m.Terminal:
-			t.m.report(&api.Error{Code: result.Error.Code, Message: result.Error.Message}, next)
-		case next != "":
-			fmt.Fprintf(t.m.Stderr, "  %s\n", next)
+		if result.Error != nil && !t.m.Terminal {
+			t.m.report(&api.Error{Code: result.Error.Code, Message: result.Error.Message}, strings.Join(next, "; "))
+			break
+		}
+		for _, line := range next {
+			fmt.Fprintf(t.m.Stderr, "  %s\n", line)
 		}
 	case api.StatusLimitReached, api.StatusCancelled:
 		if !t.m.Terminal {
@@ -186,33 +191,47 @@ func (t *talk) tell(result openworker.Result, model openworker.ModelRef) {
 	}
 }
 
-// next says what to do about a turn that failed or waits.
-func (t *talk) next(result openworker.Result) string {
+// next says what to do about a turn that failed or waits, besides answering what it asks.
+func (t *talk) next(result openworker.Result) (next []string) {
 	if result.Status == api.StatusFailed && result.Error != nil {
-		return t.m.nextStep(&api.Error{Code: result.Error.Code, Message: result.Error.Message})
+		if step := t.m.nextStep(&api.Error{Code: result.Error.Code, Message: result.Error.Message}); step != "" {
+			next = []string{step}
+		}
+		return next
 	}
 	if result.Status != api.StatusInterrupted {
-		return ""
+		return nil
 	}
 	for _, reason := range result.WaitingFor {
-		if next := t.m.waits(t.session.ID(), reason); next != "" {
-			return next
+		if step := t.m.waits(t.session.ID(), reason); step != "" && !slices.Contains(next, step) {
+			next = append(next, step)
 		}
 	}
+	switch again := t.m.again(t.session.ID()); {
+	case len(next) > 0:
+	case len(result.Interactions) > 0:
+		next = []string{again + " goes on then, and asks in a terminal"}
+	default:
+		next = []string{again + " goes on with it"}
+	}
+	return next
+}
+
+// answers are the commands that answer what an interrupted turn asks.
+func (t *talk) answers(result openworker.Result) (commands []string) {
 	for _, open := range result.Interactions {
 		if ways := t.m.waysToAnswer(open); len(ways) > 0 {
-			return ways[0] + " answers it, and " + t.m.again(t.session.ID()) + " goes on, and asks in a terminal"
+			commands = append(commands, ways[0]+" answers "+open.ID)
 		}
 	}
-	return t.m.again(t.session.ID()) + " goes on with it"
+	return commands
 }
 
 // waits says what to do about a turn that waits for something that is missing.
 func (m *Main) waits(session string, reason api.WaitReason) string {
-	what, _, ofProgram := strings.Cut(reason.Name, " ")
 	switch {
-	case reason.Code == api.CodeRegistrationMissing && ofProgram && slices.Contains([]string{"tool", "guardrail", "hook"}, what):
-		return "only a program that has the " + reason.Name + " goes on with it"
+	case registered(reason):
+		return onlyWith([]string{reason.Name})
 	case (reason.Code == api.CodeCredentialsMissing || reason.Code == api.CodeRegistrationMissing) && m.wayToProvider(reason.Name) != "":
 		return m.wayToProvider(reason.Name) + " and run " + m.again(session)
 	case reason.Code == api.CodeRegistrationMissing:

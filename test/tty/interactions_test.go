@@ -52,8 +52,11 @@ func TestAQuestionIsAnsweredWithAChoice(t *testing.T) {
 	s.paste(`use ask_user with {"question": "Which colour?", "choices": [{"label": "red", "description": "as in the logo"}, {"label": "blue"}]}`)
 	s.See(t, "│ Which colour?\n│ > 1  red — as in the logo\n│   2  blue\n│   t  an answer of your own\n│   s  skip the question\n")
 	s.ready("a number or a letter, or enter")
+	if screen := s.Visible(); strings.Contains(screen, "● ask_user") {
+		t.Errorf("the call stands above its card\n%s", screen)
+	}
 	s.press("2")
-	s.See(t, "  answered: Which colour? → blue\n● ask_user(question: Which colour?", `ask_user returned “{"answers":["blue"]}”`)
+	s.See(t, "  answered: Which colour? → blue\n● ask_user(Which colour?) ✓", `ask_user returned “{"answers":["blue"]}”`)
 	s.idle()
 	s.paste(`use ask_user with {"question": "Which colours?", "multiple": true, "choices": [{"label": "red"}, {"label": "blue"}, {"label": "green"}]}`)
 	s.ready("space marks, enter answers")
@@ -129,7 +132,7 @@ func TestOlderHistoryIsSummarisedOnDemand(t *testing.T) {
 	s := newPlace(t).sit("chat", "--guardrail", "sensitive")
 	s.See(t, "/help")
 	s.say("write to bob@example.com")
-	s.See(t, "> write to [redacted: email]\n\n  the guardrail sensitive redacted the message")
+	s.See(t, "> write to [redacted: email]\n\n  the guardrail sensitive redacted the message: email: 1\n")
 	s.idle()
 	for _, number := range []string{"2", "3"} {
 		s.paste(strings.Repeat("a long message ", 40))
@@ -145,4 +148,25 @@ func TestOlderHistoryIsSummarisedOnDemand(t *testing.T) {
 	if all := s.All(); strings.Contains(all, "bob@example.com") {
 		t.Errorf("what was redacted stands on the screen\n%s", all)
 	}
+}
+
+// A key that is typed into the input answers nothing; the card says how it is answered, and nothing is said twice.
+func TestACardWithoutTheKeysSaysHowItGetsThem(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := p.sit("chat")
+	s.See(t, "/help")
+	s.say("hello")
+	s.idle()
+	s.say("/grants")
+	s.See(t, "nobody has allowed a tool for the whole session")
+	s.paste(`use ask_user with {"question": "Which?", "choices": [{"label": "red"}, {"label": "blue"}]}`)
+	s.ready("a number or a letter, or enter")
+	s.press("why")
+	s.ready("tab goes to the question, then 1, 2, t or s")
+	s.ready("tab goes to the question · esc cancels")
+	p.run("approvals", "answer", p.waiting(), "red", "--by", "ada")
+	s.See(t, "  answered elsewhere: Which? → red, by ada\n● ask_user(Which?) ✓")
+	s.press("\x15" + ctrlD)
+	s.leaves(0)
 }

@@ -138,10 +138,10 @@ func TestEachFaultIsToldWhereItStands(t *testing.T) {
 	}{
 		{"nothing", "", api.CodeInvalidAgent, []string{"1:1: defaultModel is missing"}},
 		{"only a comment", "# hello\n", api.CodeInvalidAgent, []string{"1:1: defaultModel is missing"}},
-		{"no map", "- a\n", api.CodeInvalidRequest, []string{"1:1: must be a map of fields and is a list"}},
+		{"no map", "- a\n", api.CodeInvalidRequest, []string{"1:1: must be a map of fields and is a list; the fields are approvals, autoApproverContext, autoSkipQuestions, builtinTools, compaction, defaultModel, guardrails, hooks, instructions, limits, name, tools, unknownOutcome"}},
 		{"no YAML", good + "instructions: [1,\n", api.CodeInvalidRequest, []string{"2:15: "}},
 		{"an unknown field", good + "instruction: hi\n", api.CodeInvalidRequest, []string{`2:1: there is no field "instruction"; did you mean "instructions"?`}},
-		{"a field of nothing like it", good + "xyz: 1\n", api.CodeInvalidRequest, []string{`2:1: there is no field "xyz"; there are approvals, `}},
+		{"a field of nothing like it", good + "xyz: 1\n", api.CodeInvalidRequest, []string{`2:1: there is no field "xyz"; there are approvals, autoApproverContext, autoSkipQuestions, builtinTools, compaction, defaultModel, guardrails, hooks, instructions, limits, name, tools, unknownOutcome`}},
 		{"a field in another case", good + "Limits: {}\n", api.CodeInvalidRequest, []string{`2:1: there is no field "Limits"; did you mean "limits"?`}},
 		{"an unknown field inside", good + "limits:\n  maxCalls: 3\n", api.CodeInvalidRequest, []string{`3:3: limits.maxCalls: there is no field "maxCalls"; `}},
 		{"a wrong type", good + "limits:\n  maxModelCalls: many\n", api.CodeInvalidRequest, []string{"3:18: limits.maxModelCalls: must be a whole number and is text"}},
@@ -170,7 +170,9 @@ func TestEachFaultIsToldWhereItStands(t *testing.T) {
 		{"an approval mode that is none", good + "approvals: {mode: maybe}\n", api.CodeInvalidAgent, []string{`2:19: approvals.mode: is "maybe"; write always, only, auto or never`}},
 		{"an approval mode that is none, with tools", good + "approvals: {mode: maybe, tools: [a]}\n", api.CodeInvalidAgent, []string{`2:19: approvals.mode: is "maybe"; write always, only, auto or never`}},
 		{"a number with a zero before it", good + "limits: {maxModelCalls: 010}\n", api.CodeInvalidRequest, []string{`2:25: limits.maxModelCalls: is 010; leave out the zero`}},
-		{"approvals as text", good + "approvals: never\n", api.CodeInvalidRequest, []string{"2:12: approvals: must be a map of fields and is text"}},
+		{"approvals as text", good + "approvals: never\n", api.CodeInvalidRequest, []string{"2:12: approvals: must be a map of fields and is text; write {mode: never}"}},
+		{"approvals as a text that is no mode", good + "approvals: ask\n", api.CodeInvalidRequest, []string{"2:12: approvals: must be a map of fields and is text; the fields are mode, reviewerModel, tools"}},
+		{"a field that is nearly one of another host", good + "memry: {}\n", api.CodeInvalidRequest, []string{`2:1: there is no field "memry"; there are approvals, `}},
 		{"an option of another host", good + "memory:\n  enabled: true\nsandbox: {}\n", api.CodeUnsupportedOption, []string{
 			"3:3: this host does not support the option memory: ", "4:10: this host does not support the option sandbox: ",
 		}},

@@ -11,6 +11,9 @@ import (
 // fields are the functions for the fields of a map.
 type fields = map[string]func(*document.Value)
 
+// unsupported are the fields that an agent has and that this version refuses.
+var unsupported = []string{"memory", "planning", "scheduling", "delegation", "team", "workspaceTools", "sandbox"}
+
 // definition's parts, by the way that their values are read.
 
 func (r *reader) text(set func(*api.AgentDefinition, string)) func(*document.Value) {
@@ -95,7 +98,7 @@ func (r *reader) read() {
 		"team":           r.any(func(def *api.AgentDefinition, data json.RawMessage) { def.Team = data }),
 		"workspaceTools": r.any(func(def *api.AgentDefinition, data json.RawMessage) { def.WorkspaceTools = data }),
 		"sandbox":        r.any(func(def *api.AgentDefinition, data json.RawMessage) { def.Sandbox = data }),
-	})
+	}, unsupported...)
 	if m := root.At("defaultModel"); root.Kind != document.Map && root.Kind != document.Null {
 		return
 	} else if m == nil || m.Kind == document.Null {
@@ -106,11 +109,16 @@ func (r *reader) read() {
 func (r *reader) approvals(v *document.Value) {
 	var a api.Approvals
 	valid := true
+	modes := []api.ApprovalMode{api.ApproveAlways, api.ApproveOnly, api.ApproveAuto, api.ApproveNever}
+	if text, ok := v.IsText(); ok && slices.Contains(modes, api.ApprovalMode(text)) {
+		r.Fault(v, api.CodeInvalidRequest, "must be a map of fields and is text; write {mode: %s}", text)
+		return
+	}
 	r.Map(v, fields{
 		"mode": func(v *document.Value) {
 			text, ok := r.Text(v)
 			a.Mode, valid = api.ApprovalMode(text), valid && ok
-			if modes := []api.ApprovalMode{api.ApproveAlways, api.ApproveOnly, api.ApproveNever, api.ApproveAuto}; ok && !slices.Contains(modes, a.Mode) {
+			if ok && !slices.Contains(modes, a.Mode) {
 				r.Fault(v, api.CodeInvalidAgent, "is %q; write %s, %s, %s or %s", text, api.ApproveAlways, api.ApproveOnly, api.ApproveAuto, api.ApproveNever)
 				valid = false
 			}

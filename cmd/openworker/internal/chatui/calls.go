@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
@@ -17,6 +18,7 @@ const wholeLines = 400
 // call is a tool call of the last answer that had any.
 type call struct {
 	id, name, arguments string
+	asks                string // the question that it puts, which stands on a card while it is open
 	began, ended        time.Time
 	code                api.Code // why it was not run, or has no output of its own
 	output              string
@@ -31,7 +33,7 @@ func (m *chat) called(calls []api.RequestCall) {
 	m.flushCalls(true)
 	m.calls, m.turn.shown = nil, 0
 	for _, c := range calls {
-		m.calls = append(m.calls, &call{id: c.CallID, name: c.Name, arguments: c.Arguments, code: c.Code, done: c.Code != "", output: notRun(c.Code)})
+		m.calls = append(m.calls, &call{id: c.CallID, name: c.Name, arguments: c.Arguments, asks: decide.AskedBy(c), code: c.Code, done: c.Code != "", output: notRun(c.Code)})
 	}
 	m.flushCalls(false)
 }
@@ -128,7 +130,7 @@ func (m *chat) folded(c *call) []string {
 		end += m.ink.dim(" " + short(c.ended.Sub(c.began)))
 	}
 	room := m.width - 2 - 8 // for the end
-	lines := []string{mark + " " + cut(m.ink.bold(plain.Printable(c.name))+"("+oneLine(c.arguments)+")", room) + end}
+	lines := []string{mark + " " + cut(m.ink.bold(plain.Printable(c.name))+"("+c.about()+")", room) + end}
 	if !c.done {
 		return lines
 	}
@@ -143,6 +145,14 @@ func (m *chat) folded(c *call) []string {
 		lines = append(lines, "  "+m.ink.dim(cut("└ "+result, m.width-2)))
 	}
 	return lines
+}
+
+// about is what a call is about, in one line.
+func (c *call) about() string {
+	if c.asks != "" {
+		return plain.Brief(c.asks)
+	}
+	return oneLine(c.arguments)
 }
 
 // unfold prints the calls of the last answer that had any, whole.

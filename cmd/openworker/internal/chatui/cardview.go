@@ -120,7 +120,7 @@ func (m *chat) cardHint(c *card, n int) string {
 	}
 	switch {
 	case c.of.ID != m.focus:
-		return "tab answers it"
+		return "tab goes to the question, then " + answerKeys(c)
 	case m.fresh(c):
 		return "…"
 	case c.held != "":
@@ -131,9 +131,24 @@ func (m *chat) cardHint(c *card, n int) string {
 	return keys
 }
 
+// answerKeys are the keys that answer a card which has them.
+func answerKeys(c *card) string {
+	var keys []string
+	for _, choice := range c.kind.Choices {
+		if choice.Key != "" {
+			keys = append(keys, choice.Key)
+		}
+	}
+	last := len(keys) - 1
+	return strings.Join(keys[:last], ", ") + " or " + keys[last]
+}
+
 // unfoldCard prints a card's arguments, or its question, whole.
 func (m *chat) unfoldCard(c *card) {
 	var lines []string
+	if r := c.of.Review; r != nil {
+		m.note(decide.WholeReview(*r))
+	}
 	switch {
 	case c.of.Question != nil:
 		lines = each(wrapped(strings.TrimSpace(c.of.Question.Text), m.width-4), m.ink.bold)

@@ -2,6 +2,7 @@ package chatui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,12 @@ func (m *chat) command(line string) tea.Cmd {
 		return c.run(m, strings.TrimSpace(argument))
 	}
 	return m.say(fmt.Sprintf("%q is no command and was not sent; /help lists the commands, and a second slash in front sends it", plain.Brief(name)), true)
+}
+
+// CommandIn is the command that a line would be in a chat.
+func CommandIn(line string) (name string, ok bool) {
+	name, _, _ = strings.Cut(strings.TrimSpace(line), " ")
+	return name, slices.ContainsFunc(commands(), func(c command) bool { return c.name == name })
 }
 
 // matching are the commands that begin with what was typed.

@@ -1,6 +1,7 @@
 package chatui
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -31,7 +32,10 @@ func (m *chat) grants(argument string) tea.Cmd {
 				return revokedMsg{conversation.Revoke(m.ctx, tool)} // the event that says so is the answer
 			}
 		}
-		return revokedMsg{api.Errorf(api.CodeInvalidRequest, "there is no permission for %q; /grants lists those that there are", tool)}
+		if err := conversation.Revoke(m.ctx, tool); err != nil {
+			return revokedMsg{err}
+		}
+		return unheldMsg(tool)
 	}
 }
 
@@ -40,7 +44,7 @@ func (m *chat) showGrants(msg grantsMsg) {
 	case msg.err != nil:
 		m.report(msg.err)
 	case len(msg.grants) == 0:
-		m.note("no tool is allowed without asking by an answer in this session")
+		m.note("nobody has allowed a tool for the whole session")
 	default:
 		lines := []string{"always allowed in this session; /grants revoke TOOL takes it back:"}
 		for _, grant := range msg.grants {
@@ -52,6 +56,13 @@ func (m *chat) showGrants(msg grantsMsg) {
 		}
 		m.table(lines)
 	}
+}
+
+// unheldMsg names a tool for which there was no permission to take back.
+type unheldMsg string
+
+func (m *chat) unheld(tool unheldMsg) {
+	m.note(fmt.Sprintf("there is no permission for %q; /grants lists those that there are", plain.Brief(string(tool))))
 }
 
 func revokedNote(d api.GrantRevoked) string {

@@ -165,7 +165,7 @@ func TestTypingKeepsTheKeysFromACardThatComes(t *testing.T) {
 	for _, k := range text("y?") {
 		s.Update(k)
 	}
-	if live := s.live(); !strings.Contains(live, "> why?") || !strings.Contains(live, "tab answers") || s.cards[0].sent != "" {
+	if live := s.live(); !strings.Contains(live, "> why?") || !strings.Contains(live, "tab goes to the question, then y, a, e or n") || s.cards[0].sent != "" {
 		t.Errorf("the live area is\n%s", live)
 	}
 }

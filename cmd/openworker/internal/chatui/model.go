@@ -231,6 +231,8 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			return m.say(msg.err.Error(), true)
 		}
+	case unheldMsg:
+		m.unheld(msg)
 	case modelsMsg:
 		m.showModels(msg)
 	case chosenMsg:

@@ -140,7 +140,7 @@ func TestSeveralCardsAreAnsweredInAnyOrder(t *testing.T) {
 	d.See(t, "1 of 2")
 	f.tell("r1", api.EventInteractionResolved, api.InteractionResolved{ID: "one", Decision: api.Deny, By: "bob", Reason: "no"})
 	d.See(t, "answered elsewhere, denied: one, by bob: no")
-	d.See(t, "tab answers it")
+	d.See(t, "tab goes to the question, then y, a, e or n")
 	d.press("y") // it was meant for the one that is gone
 	d.See(t, "> y")
 	d.press(tab)
@@ -162,7 +162,7 @@ func TestAMessageThatIsTypedOnACardIsNoAnswer(t *testing.T) {
 	if got := get(t, f.sent); got.Text != "stop, any of it!" {
 		t.Errorf("%+v was sent", got)
 	}
-	d.See(t, "May it call pay?", "tab answers")
+	d.See(t, "May it call pay?", "tab goes to the question · esc cancels")
 	select {
 	case got := <-f.answers:
 		t.Errorf("it was answered: %+v", got)
@@ -278,7 +278,7 @@ func TestASessionIsGoneOnWithWhereItStands(t *testing.T) {
 		t.Errorf("old questions are shown\n%s", all)
 	}
 	d.press(esc)
-	d.See(t, "tab answers it")
+	d.See(t, "tab goes to the question, then y, a, e or n")
 	d.press(up + up)
 	d.See(t, "> question r~\n")
 	f.tell("last", api.EventInteractionResolved, api.InteractionResolved{ID: "i1", Decision: api.AllowOnce, By: "bob"})

@@ -143,3 +143,24 @@ func TestAQuestionIsUnfoldedWhole(t *testing.T) {
 		t.Errorf("it is\n%s", got)
 	}
 }
+
+// Its arguments as JSON would say the same once more, and its choices too.
+func TestACallThatAsksStandsOnItsCardAlone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	s.tell(api.EventTurnAccepted, api.TurnAccepted{Text: "go"})
+	s.tell(api.EventModelCallFinished, finished(1, "", api.RequestCall{CallID: "c1", Name: "ask_user", Arguments: `{"question":"Which?","choices":[{"label":"red"}]}`}))
+	if live := s.live(); !strings.Contains(live, "● ask_user(Which?)\n") {
+		t.Errorf("before its card is there it is\n%s", live)
+	}
+	s.tell(api.EventInteractionRequired, api.InteractionRequired{ID: "i1", Kind: api.InteractionQuestion, Question: &api.Question{Text: "Which?", Choices: []api.Choice{{Label: "red"}}},
+		Call: &api.InteractionCall{CallID: "c1", Name: "ask_user"}})
+	if live := s.live(); strings.Contains(live, "ask_user") || !strings.Contains(live, "│ Which?\n") {
+		t.Errorf("with its card it is\n%s", live)
+	}
+	s.tell(api.EventInteractionResolved, api.InteractionResolved{ID: "i1", Decision: api.Answered, Answers: []string{"red"}, By: "bob"})
+	s.tell(api.EventToolCallFinished, api.ToolCallFinished{CallID: "c1", Output: `{"answers":["red"]}`})
+	if diff := cmp.Diff("> go\n\n  answered elsewhere: Which? → red, by bob\n● ask_user(Which?) ✓\n  └ {\"answers\":[\"red\"]}", s.scrollback()); diff != "" {
+		t.Error(diff)
+	}
+}

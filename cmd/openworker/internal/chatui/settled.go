@@ -1,6 +1,8 @@
 package chatui
 
 import (
+	"strings"
+
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
 )
@@ -16,6 +18,9 @@ func (m *chat) settled(c *card, d api.InteractionResolved) {
 	text := decide.Settled(c.of, d, elsewhere || m.replaying)
 	if elsewhere && !decide.OfReviewer(d) && !decide.OfAgent(d) {
 		text = "answered elsewhere, " + text
+		if d.Decision == api.Answered {
+			text = strings.Replace(text, ", "+decide.Said(api.Answered), "", 1)
+		}
 	}
 	m.note(text)
 }

@@ -41,10 +41,10 @@ func TestDecisionsOfNobodyAreQuietLines(t *testing.T) {
 		{"a question that the agent skips", []happening{asked, {api.EventInteractionResolved, api.InteractionResolved{ID: "i1", Decision: api.Skipped, By: "agent"}}},
 			"  skipped, since this agent skips questions: Which colour?"},
 		{"a question that somebody else answers", []happening{asked, {api.EventInteractionResolved, api.InteractionResolved{ID: "i1", Decision: api.Answered, By: "bob", Answers: []string{"red", "blue"}}}},
-			"  answered elsewhere, answered: Which colour? → red, blue, by bob"},
+			"  answered elsewhere: Which colour? → red, blue, by bob"},
 		{"a permission that is taken back", []happening{{api.EventGrantRevoked, api.GrantRevoked{Tool: "pay", By: "bob"}}}, "  asked about again: pay, by bob"},
-		{"what a guardrail did to the message", []happening{{api.EventTurnAccepted, api.TurnAccepted{Text: "my card is ████", Guardrails: []api.GuardVerdict{{Name: "sensitive", Point: "user_input", Action: "redact", Reason: "a card number"}}}}},
-			"> my card is ████\n\n  the guardrail sensitive redacted the message: a card number"},
+		{"what a guardrail did to the message", []happening{{api.EventTurnAccepted, api.TurnAccepted{Text: "my card is ████", Guardrails: []api.GuardVerdict{{Name: "sensitive", Point: "user_input", Action: "redact", Reason: "redacted card: 1"}}}}},
+			"> my card is ████\n\n  the guardrail sensitive redacted the message: card: 1"},
 		{"what a guardrail did to a result", []happening{
 			{api.EventModelCallFinished, finished(1, "", api.RequestCall{CallID: "c1", Name: "look", Arguments: "{}"})},
 			{api.EventToolCallFinished, api.ToolCallFinished{CallID: "c1", Code: api.CodeGuardrailBlocked, Output: "withheld", Guardrails: []api.GuardVerdict{{Name: "sensitive", Point: "tool_result", Action: "block"}}}},
@@ -86,9 +86,9 @@ func TestDecisionsOfNobodyAreQuietLines(t *testing.T) {
 func TestAReviewerIsNamedOnTheCardThatItLeftOpen(t *testing.T) {
 	t.Parallel()
 	for want, review := range map[string]api.Review{
-		"the reviewer is unsure: who is Bob?":             {Verdict: api.ReviewUnsure, Reason: "who is\nBob?"},
-		"the reviewer could not be asked: review_timeout": {Verdict: api.ReviewUnsure, Code: api.CodeReviewTimeout},
-		"the reviewer gave no verdict: review_invalid":    {Verdict: api.ReviewUnsure, Code: api.CodeReviewInvalid},
+		"the reviewer is unsure: who is Bob?": {Verdict: api.ReviewUnsure, Reason: "who is\nBob?"},
+		"the reviewer could not be asked":     {Verdict: api.ReviewUnsure, Code: api.CodeReviewTimeout, Reason: "no answer within 30 s; this and that was tried"},
+		"the reviewer gave no verdict":        {Verdict: api.ReviewUnsure, Code: api.CodeReviewInvalid},
 	} {
 		s := newStage(t, nil)
 		d := approval("i1")
@@ -96,6 +96,10 @@ func TestAReviewerIsNamedOnTheCardThatItLeftOpen(t *testing.T) {
 		s.tell(api.EventInteractionRequired, d)
 		if live := s.live(); !strings.Contains(live, "│ "+want+"\n│ May it call pay?") {
 			t.Errorf("it is\n%s", live)
+		}
+		s.Update(ctrl('o')) // all of it
+		if code := string(review.Code); !strings.Contains(s.scrollback(), strings.TrimSuffix("  "+want+": "+code, ": ")) || !strings.Contains(s.scrollback(), "  pay") {
+			t.Errorf("unfolded it is\n%s", s.scrollback())
 		}
 	}
 }
@@ -138,7 +142,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	ask("/grants")
 	f.state.Grants = []api.Grant{{Tool: "pay", By: "ada"}}
 	ask("/grants")
-	want := "  no tool is allowed without asking by an answer in this session\n\n  always allowed in this session; /grants revoke TOOL takes it back:\n  pay, by ada"
+	want := "  nobody has allowed a tool for the whole session\n\n  always allowed in this session; /grants revoke TOOL takes it back:\n  pay, by ada"
 	if diff := cmp.Diff(want, s.scrollback()); diff != "" {
 		t.Error(diff)
 	}
@@ -147,14 +151,17 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 		t.Errorf("%q is revoked", got)
 	}
 	for line, said := range map[string]string{
-		"/grants revoke":      "/grants revoke TOOL takes one back",
-		"/grants drop pay":    "/grants revoke TOOL takes one back",
-		"/grants revoke fly ": `there is no permission for "fly"`,
+		"/grants revoke":   "/grants revoke TOOL takes one back",
+		"/grants drop pay": "/grants revoke TOOL takes one back",
 	} {
 		ask(line)
 		if live := s.live(); !strings.Contains(live, said) || len(f.revoked) > 0 {
 			t.Errorf("%s: it is\n%s", line, live)
 		}
+	}
+	ask("/grants revoke fly ") // which is no error, and is said
+	if got := get(t, f.revoked); got != "fly" || !strings.Contains(s.scrollback(), `  there is no permission for "fly"; /grants lists`) {
+		t.Errorf("%q is revoked\n%s", got, s.scrollback())
 	}
 }
 

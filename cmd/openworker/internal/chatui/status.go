@@ -2,6 +2,7 @@ package chatui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ func (m *chat) above() []string {
 		if len(lines) > 0 && !m.turn.split.glued {
 			lines = append([]string{""}, lines...)
 		}
-		running := m.running()
+		running := slices.DeleteFunc(slices.Clone(m.running()), m.onCard)
 		if len(running) > 0 && (len(lines) > 0 || m.last.spaced()) {
 			lines = append(lines, "")
 		}
@@ -68,6 +69,11 @@ func (m *chat) above() []string {
 		lines = append(lines, m.ink.dim(cut("queued: "+plain.Brief(q.text), m.width)))
 	}
 	return lines
+}
+
+// onCard is whether a call's question stands on a card.
+func (m *chat) onCard(c *call) bool {
+	return c.asks != "" && slices.ContainsFunc(m.cards, func(card *card) bool { return card.of.Call != nil && card.of.Call.CallID == c.id })
 }
 
 // reasoning is what the model thinks at the moment: its last line, or unfolded its last few.
@@ -139,7 +145,7 @@ func (m *chat) status() string {
 	case m.stalled() && !t.cancelling:
 		keys := "ctrl-c cancels"
 		if m.focused() == nil {
-			keys = "tab answers · esc cancels"
+			keys = "tab goes to the question · esc cancels"
 		}
 		return cut(m.ink.yellow("○ ")+"waiting for your answer"+m.ink.dim(" · "+keys), m.width)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
@@ -44,6 +45,18 @@ func Folded(arguments string) string {
 	}
 	return escaped(compact.String())
 }
+
+// AskedBy is the question that a call puts, "" for a call of another tool.
+func AskedBy(call api.RequestCall) string {
+	var asked struct{ Question string }
+	if call.Name != askUser || call.Code != "" || json.Unmarshal([]byte(call.Arguments), &asked) != nil {
+		return ""
+	}
+	return asked.Question
+}
+
+// askUser is the tool that puts a model's questions.
+const askUser = "ask_user"
 
 // escaped escapes in JSON the characters that a terminal or an editor would change; they stand in strings alone.
 func escaped(text string) string {

@@ -114,3 +114,47 @@ func TestFoldedArgumentsStandInOneLine(t *testing.T) {
 		}
 	}
 }
+
+func TestATypedTextPicksAChoice(t *testing.T) {
+	t.Parallel()
+	const refused = "refused"
+	tests := []struct {
+		name  string
+		of    api.Interaction
+		texts map[string]string // and what is picked
+	}{
+		{"one of two", question(false, "red", "blue"), map[string]string{
+			"1": "red", "2": "blue", "+1": "red", "RED": "red", "3 shades of red": "3 shades of red", "2nd": "2nd", "": "",
+			"0": refused, "3": refused, "7": refused, "-1": refused, "99999999999999999999": refused,
+		}},
+		{"one of one", question(false, "red"), map[string]string{"1": "red", "2": refused}},
+		{"numbers that are choices", question(false, "10", "1"), map[string]string{"10": "10", "1": "1", "2": "1", "15": refused}},
+		{"no choices", question(false), map[string]string{"7": "7"}},
+		{"a question whose text is withheld", api.Interaction{Kind: api.InteractionQuestion}, map[string]string{"7": "7"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for text, want := range tt.texts {
+				got, err := decide.Picked(tt.of.Question, text)
+				if err != nil {
+					got = refused
+				}
+				if got != want {
+					t.Errorf("%q picks %q (%v), want %q", text, got, err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestOfAReviewWithoutAVerdictTheReasonIsForThoseWhoLook(t *testing.T) {
+	t.Parallel()
+	r := api.Review{Verdict: api.ReviewUnsure, Code: api.CodeReviewTimeout, Reason: "no answer\nwithin 30 s"}
+	if got := decide.Review(r); got != "the reviewer could not be asked" {
+		t.Errorf("%q", got)
+	}
+	if got := decide.WholeReview(r); got != "the reviewer could not be asked: review_timeout: no answer within 30 s" {
+		t.Errorf("%q", got)
+	}
+}

@@ -68,21 +68,38 @@ func OfReviewer(d api.InteractionResolved) bool { return d.By == "reviewer" && d
 // OfAgent reports whether nobody was asked, since the agent skips questions.
 func OfAgent(d api.InteractionResolved) bool { return d.By == "agent" && d.Decision == api.Skipped }
 
-// Review says what a reviewer found before a person was asked.
+// Review says in a few words what a reviewer found before a person was asked.
 func Review(r api.Review) string {
+	text := found(r)
+	if r.Code == "" && r.Reason != "" {
+		text += ": " + plain.Brief(r.Reason)
+	}
+	return text
+}
+
+// WholeReview is [Review] with all of its reason, and why there is no verdict where there is none.
+func WholeReview(r api.Review) string {
+	text := found(r)
+	if r.Code != "" {
+		text += ": " + string(r.Code)
+	}
+	if r.Reason != "" {
+		text += ": " + plain.Line(r.Reason)
+	}
+	return text
+}
+
+func found(r api.Review) string {
 	text := "the reviewer is unsure"
 	switch {
 	case r.Code == api.CodeReviewInvalid:
-		text = "the reviewer gave no verdict: " + string(r.Code)
+		text = "the reviewer gave no verdict"
 	case r.Code != "":
-		text = "the reviewer could not be asked: " + string(r.Code)
+		text = "the reviewer could not be asked"
 	case r.Verdict == api.ReviewAllow:
 		text = "the reviewer would allow it"
 	case r.Verdict == api.ReviewDeny:
 		text = "the reviewer would deny it"
-	}
-	if r.Reason != "" {
-		text += ": " + plain.Line(r.Reason)
 	}
 	return text
 }
@@ -96,9 +113,11 @@ func Guard(v api.GuardVerdict) string {
 		what = plain.Brief(v.Point)
 	}
 	text := "the guardrail " + plain.Brief(v.Name)
+	reason := v.Reason
 	switch v.Action {
 	case "redact":
 		text += " redacted " + what
+		reason = strings.TrimPrefix(reason, "redacted ") // as the guardrail sensitive says it
 	case "block":
 		text += " blocked " + what
 	case "fail":
@@ -106,8 +125,8 @@ func Guard(v api.GuardVerdict) string {
 	default:
 		text += ": " + plain.Brief(v.Action) + " of " + what
 	}
-	if v.Reason != "" {
-		text += ": " + plain.Brief(v.Reason)
+	if reason != "" {
+		text += ": " + plain.Brief(reason)
 	}
 	return text
 }

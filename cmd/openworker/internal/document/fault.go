@@ -2,7 +2,6 @@ package document
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -69,9 +68,8 @@ func (d *Document) Err() error {
 }
 
 // unknown notes a field that is none, with the name that was probably meant.
-func (d *Document) unknown(v *Value, f Field, known map[string]func(*Value)) {
+func (d *Document) unknown(v *Value, f Field, names []string) {
 	at := &Value{Place: f.Place, Path: strings.TrimPrefix(v.Path+"."+f.Name, ".")}
-	names := slices.Sorted(maps.Keys(known))
 	if near := Nearest(f.Name, names); near != "" {
 		d.Fault(at, api.CodeInvalidRequest, "there is no field %q; did you mean %q?", f.Name, near)
 		return

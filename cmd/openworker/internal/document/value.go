@@ -2,7 +2,9 @@ package document
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -85,13 +87,19 @@ func (v *Value) Children() []*Value {
 }
 
 // Map hands each field to the function for its name. A name that has none is a fault, with those that there are. A
-// field that holds nothing (null) is as if it were left out.
-func (d *Document) Map(v *Value, read map[string]func(*Value)) {
-	for _, f := range d.Fields(v) {
+// field that holds nothing (null) is as if it were left out. Names that are unoffered are read, and never named as those
+// that there are.
+func (d *Document) Map(v *Value, read map[string]func(*Value), unoffered ...string) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(read)), func(name string) bool { return slices.Contains(unoffered, name) })
+	if v.Kind != Map && v.Kind != Null {
+		d.Fault(v, api.CodeInvalidRequest, "must be a map of fields and is %s; the fields are %s", v.Kind, strings.Join(names, ", "))
+		return
+	}
+	for _, f := range v.fields {
 		known, ok := read[f.Name]
 		switch {
 		case !ok:
-			d.unknown(v, f, read)
+			d.unknown(v, f, names)
 		case f.Value.Kind != Null:
 			known(f.Value)
 		}
