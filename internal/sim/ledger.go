@@ -194,6 +194,17 @@ func conversation(items []model.Item, addendum string) uint64 {
 	return h.Sum64()
 }
 
+// asSummarised are entries as whoever summarises them is to be told: what the host said is the host's.
+func asSummarised(entries []engine.Entry) []model.Item {
+	items := asJournalled(entries)
+	for i, e := range entries {
+		if e.Kind == engine.EntryNotice {
+			items[i].Kind = policy.NoticeItem
+		}
+	}
+	return items
+}
+
 // asJournalled are entries of the conversation that the journal holds, as a model is to see them.
 func asJournalled(entries []engine.Entry) []model.Item {
 	var items []model.Item

@@ -172,7 +172,7 @@ func (s *session) check(f engine.Fact) {
 		}
 		key := summaryKey(e.Run, e.Attempt, e.Epoch)
 		s.plans[key] = e.Plan
-		s.requests[key] = conversation(asJournalled(s.transcript.Older(e.Plan)), "")
+		s.requests[key] = conversation(asSummarised(s.transcript.Older(e.Plan)), "")
 	case engine.ReviewStarted:
 		if s.cancelled[e.Run] {
 			w.fail("session %s: event %d begins a review of run %s, which was cancelled", s.id, f.Number, e.Run)
