@@ -1,39 +1,15 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/openworkerai/openworker/examples/internal/output"
 )
 
 // docs/guides/approvals.md promises this output.
 func TestTheProgramRuns(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("HOME", dir)
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
-	t.Chdir(dir)
-	stdin, stdout := os.Stdin, os.Stdout
-	defer func() { os.Stdin, os.Stdout = stdin, stdout }()
-	if err := os.WriteFile("in", []byte(""), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	in, err := os.Open("in")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	out, err := os.Create("out")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	os.Stdin, os.Stdout = in, out
-	main()
-	got, err := os.ReadFile("out")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := output.Of(t, "", main)
 	for _, want := range []string{
 		`^reviewed: allow: A small bill.$`,
 		`^decided: allow, by "reviewer"$`,
@@ -45,7 +21,7 @@ func TestTheProgramRuns(t *testing.T) {
 		`^decided: deny, by "Eve"$`,
 		`given: "ask me again on Monday"”$`,
 	} {
-		if !regexp.MustCompile("(?m)" + want).Match(got) {
+		if !regexp.MustCompile("(?m)" + want).MatchString(got) {
 			t.Errorf("no line is %s in\n%s", want, got)
 		}
 	}

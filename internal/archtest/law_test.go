@@ -56,7 +56,7 @@ var law = map[string]rule{
 	// The root package opens the default store, so it knows SQLite; it knows no provider but by interface.
 	"": {own: []string{"api", "guard", "internal/definition", "internal/runtime", "internal/service", "store", "store/sqlite", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
 	// What a program of somebody else's may look like: the root package, a provider, the standard library.
-	"examples/": {own: []string{"", "api", "guard", "guard/sensitive", "model", "model/scripted", "model/openaichat"}},
+	"examples/": {own: []string{"", "api", "guard", "guard/sensitive", "model", "model/scripted", "model/openaichat", "examples/internal/output"}},
 
 	"cmd/": {own: []string{anything}, modules: []string{
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/sys", "github.com/goccy/go-yaml",
