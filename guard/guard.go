@@ -17,10 +17,13 @@ const (
 	// UserInput: each text of a message, and of a person's answer to an interaction, before it is stored. What is
 	// redacted here is never stored (GR3). It is checked once for each message that is accepted.
 	UserInput Point = "user_input"
-	// ModelInput: each instruction, text and tool result of a request before a model is sent it. What is blocked here stays
-	// in the history, so that each later request with it fails as well: redact here, and block at UserInput.
+	// ModelInput: each instruction, text and tool result of a request before a model is sent it. A reviewer, a summary and
+	// a page of history have the same texts in another form; each is looked at by itself before it is put into that, and
+	// of an action under review its description and its arguments, with its tool: what is redacted there leaves the
+	// decision to a person. What is blocked here stays in the history, so that each later request with it fails as
+	// well: redact here, and block at UserInput.
 	ModelInput Point = "model_input"
-	// ToolResult: what a tool returned, after the hooks, before model and journal see it.
+	// ToolResult: what a tool returned, or a person says that it did, after the hooks, before model and journal see it.
 	ToolResult Point = "tool_result"
 	// ModelOutput: a model's answer before anybody sees it. No live text is sent while such a guardrail is in force.
 	ModelOutput Point = "model_output"
@@ -42,7 +45,9 @@ type Context struct {
 }
 
 // Unit is what a guardrail looks at: one text block, one instruction, one tool result or one answer (GR2). Its
-// text has at most 128,000 bytes; a larger one fails closed without being shown.
+// text has at most 128,000 bytes; a larger one fails closed without being shown. Where ModelInput is looked at, a message,
+// a result and instructions that are larger are not taken in the first place; a larger answer is left out of later requests,
+// and whatever is larger out of a summary.
 type Unit struct {
 	Context
 	Point Point
@@ -85,7 +90,8 @@ type Guardrail struct {
 	Name string
 	// Points are where it looks, at least one.
 	Points []Point
-	// Check gives the verdict. It must return soon once ctx ends. Its error's text is stored and shown, as a reason is.
+	// Check gives the verdict. It must return soon once ctx ends. The text of its error is stored and
+	// shown as a reason is, but to no model; the value of a panic is not.
 	Check func(ctx context.Context, unit Unit) (Verdict, error)
 	// Timeout bounds one Check. Defaults to 10 s.
 	Timeout time.Duration

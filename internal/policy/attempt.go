@@ -33,8 +33,8 @@ func attempt[T any](ctx context.Context, timeout time.Duration, call func(contex
 		res := result{fault: "it ended its goroutine"} // runtime.Goexit lets nothing run but what is deferred
 		defer func() { done <- res }()
 		defer func() {
-			if x := recover(); x != nil {
-				res = result{fault: "it panicked: " + Plain(fmt.Sprint(x), maxReason)}
+			if x := recover(); x != nil { // its value may hold what the code was shown, and is told to nobody
+				res = result{fault: fmt.Sprintf("it panicked with a value of type %T", x)}
 			}
 		}()
 		value, err := call(bounded)

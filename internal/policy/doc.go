@@ -3,6 +3,8 @@
 //
 //   - [Screen] runs guardrails over one text; [ScreenRequest] and [ScreenAnswer] over all texts of a request and of
 //     an answer, which stay well-formed. [BeforeModel], [AfterTool] and [Ask] run hooks and the application's check.
+//   - [ScreenReview] and [ScreenSummary] run them over what a review or a summary is made of, before it is quoted and cut
+//     in a document; [Fit] says beforehand what none of them could look at.
 //   - [ReviewRequest] and [ReadReview] are both ends of a review, [SummaryRequest] and [ParseSummary] of a summary.
 //     What they show a model is one JSON document: content is a quoted string in its one place, whatever it says.
 //

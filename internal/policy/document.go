@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -42,12 +43,18 @@ type file struct {
 	Bytes int    `json:"bytes"`
 }
 
-// lines shows items. A content of more than bound bytes is cut in its middle. Reasoning is left out: it was meant for
+// lines shows the items at some places, nil for all. A content of more than bound bytes is cut in its middle. Reasoning is left out: it was meant for
 // nobody.
-func lines(items []model.Item, bound int) []line {
+func lines(items []model.Item, at []int, bound int) []line {
 	shown, tools := make([]line, 0, len(items)), map[string]string{}
 	for i := range items {
 		item := &items[i]
+		if item.Kind == model.ToolCallItem {
+			tools[item.CallID] = item.Name
+		}
+		if at != nil && !slices.Contains(at, i) {
+			continue
+		}
 		var l line
 		switch item.Kind {
 		case NoticeItem, SummaryItem: // a tool's words may be in it
@@ -65,7 +72,6 @@ func lines(items []model.Item, bound int) []line {
 			l.Role = "assistant"
 			l.Text, l.LeftOut, l.End = cut(item.Text, bound)
 		case model.ToolCallItem:
-			tools[item.CallID] = item.Name
 			l.Role, l.Tool = "assistant", item.Name
 			l.Arguments, l.LeftOut, l.End = cut(string(item.Arguments), bound)
 		case model.ToolResultItem:

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -95,7 +94,7 @@ func Ask(ctx context.Context, deny guard.Deny, action guard.ToolAction, timeout 
 	case verdict.Action == "":
 		fault = "it gave no verdict"
 	default:
-		fault = fmt.Sprintf("its verdict has the action %q; an action is allowed or blocked", Plain(string(verdict.Action), 40))
+		fault = "its verdict is neither Allow nor Block"
 	}
 	return "", false, api.Errorf(api.CodeCheckFailed, "the application's check of %s let nothing pass: %s", action.Tool, fault)
 }

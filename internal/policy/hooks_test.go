@@ -26,7 +26,7 @@ var misbehave = map[string]struct {
 }{
 	"it fails":                   {func(context.Context) error { return errors.New("no server") }, "it failed: no server"},
 	"it fails without a value":   {func(context.Context) error { return (*broken)(nil) }, "it panicked"},
-	"it panics":                  {func(context.Context) error { panic("boom") }, "it panicked: boom"},
+	"it panics":                  {func(context.Context) error { panic("boom") }, "it panicked with a value of type string"},
 	"it ends its goroutine":      {func(context.Context) error { runtime.Goexit(); return nil }, "it ended its goroutine"},
 	"it does not answer in time": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, "it did not answer within 3s"},
 	"it does not look at its context": {func(ctx context.Context) error {
@@ -189,9 +189,9 @@ func TestTheApplicationsCheckAllowsDeniesOrHasNoAnswer(t *testing.T) {
 		"an allow":                        {answer(guard.Allow()), "", false, ""},
 		"a block":                         {answer(guard.Block("outside of\nthe workspace")), "outside of the workspace", true, ""},
 		"a block without a reason":        {answer(guard.Block("")), "", true, ""},
-		"a redaction is no answer":        {answer(guard.Redact("x", "y")), "", false, `the action "redact"; an action is allowed or blocked`},
+		"a redaction is no answer":        {answer(guard.Redact("x", "y")), "", false, "its verdict is neither Allow nor Block"},
 		"the zero verdict is no answer":   {answer(guard.Verdict{}), "", false, "it gave no verdict"},
-		"an unknown verdict is no answer": {answer(guard.Verdict{Action: "deny"}), "", false, `the action "deny"`},
+		"an unknown verdict is no answer": {answer(guard.Verdict{Action: "deny"}), "", false, "its verdict is neither Allow nor Block"},
 		"a block with an error is none": {func(context.Context, guard.ToolAction) (guard.Verdict, error) {
 			return guard.Block("no"), errors.New("no server")
 		}, "", false, "it failed: no server"},

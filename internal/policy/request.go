@@ -15,6 +15,9 @@ import (
 // removed stands for a text of which a guardrail leaves nothing where there must be one.
 const removed = "[removed by a guardrail]"
 
+// notShown stands for a text that is too large to be looked at.
+const notShown = "[not shown: larger than guardrails look at]"
+
 // maxVerdicts bounds the verdicts of one request.
 const maxVerdicts = 64
 
@@ -37,11 +40,29 @@ type Input struct {
 // item was changed, it lost its Private data and the request its Encoded; a text of which nothing is left says so.
 // The request stays well-formed as [model.Check] has it, and nothing of the caller's is changed.
 //
-// The error is as in [Screened], with the detail item where it is about one; the request is empty then. An image or a
+// An answer of the model's over [api.MaxGuardedBytes] is not sent, and a marker stands for it. The error is as in
+// [Screened], with the detail item where it is about one; the request is empty then. An image or a
 // PDF cannot be looked into and fails closed while such a guardrail is in force. memo may be nil.
 func ScreenRequest(ctx context.Context, guards []guard.Guardrail, who guard.Context, in Input, memo *Memo) (model.Request, []api.GuardVerdict, *api.Error) {
 	req := in.Request
-	s := screening{ctx: ctx, unit: guard.Unit{Context: who, Point: guard.ModelInput}, seen: map[looked]passed{}}
+	s := inputScreening(ctx, guards, who, memo)
+	if s == nil {
+		if in.Instructions != nil {
+			req.Instructions = joined(in.Instructions)
+		}
+		return req, nil, nil
+	}
+	err := s.request(&req, in)
+	memo.keep(s.key, s.seen, err == nil)
+	if err != nil {
+		return model.Request{}, s.brief(), err
+	}
+	return req, s.brief(), nil
+}
+
+// inputScreening is the pass of the model_input guardrails, nil where there are none.
+func inputScreening(ctx context.Context, guards []guard.Guardrail, who guard.Context, memo *Memo) *screening {
+	s := &screening{ctx: ctx, unit: guard.Unit{Context: who, Point: guard.ModelInput}, seen: map[looked]passed{}}
 	var names []string
 	for _, g := range guards {
 		if slices.Contains(g.Points, guard.ModelInput) {
@@ -49,19 +70,11 @@ func ScreenRequest(ctx context.Context, guards []guard.Guardrail, who guard.Cont
 		}
 	}
 	if len(s.guards) == 0 {
-		if in.Instructions != nil {
-			req.Instructions = joined(in.Instructions)
-		}
-		return req, nil, nil
+		return nil
 	}
-	key := strings.Join(names, "\x00")
-	s.known = memo.known(key)
-	err := s.request(&req, in)
-	memo.keep(key, s.seen, err == nil)
-	if err != nil {
-		return model.Request{}, s.brief(), err
-	}
-	return req, s.brief(), nil
+	s.key = strings.Join(names, "\x00")
+	s.known = memo.known(s.key)
+	return s
 }
 
 // screening is one pass over a request.
@@ -69,6 +82,8 @@ type screening struct {
 	ctx         context.Context
 	guards      []guard.Guardrail
 	unit        guard.Unit
+	key         string // the guardrails' names, for a memo
+	source      bool   // the items are what a document is made of
 	known, seen map[looked]passed
 	verdicts    []api.GuardVerdict
 }
@@ -87,25 +102,47 @@ func (s *screening) request(req *model.Request, in Input) *api.Error {
 	}
 	req.Instructions = joined(pass)
 
-	items, tools, copied := req.Items, map[string]string{}, false
-	for i := range items {
-		if items[i].Kind == model.ToolCallItem {
-			tools[items[i].CallID] = items[i].Name
+	items, err := s.items(req.Items, nil, in.Tools)
+	if err != nil {
+		return err
+	}
+	if len(items) > 0 && &items[0] != &req.Items[0] {
+		req.Items, req.Encoded = items, nil
+	}
+	return nil
+}
+
+// items screens the items at some places, nil for all. They are another slice than the caller's if one was changed.
+func (s *screening) items(given []model.Item, at []int, catalogue map[string]string) ([]model.Item, *api.Error) {
+	items, called, copied := given, map[string]string{}, false
+	for i := range given {
+		if given[i].Kind == model.ToolCallItem {
+			called[given[i].CallID] = given[i].Name
 		}
-		item, changed, err := s.item(&items[i], in.Tools, tools)
+		if at != nil && !slices.Contains(at, i) {
+			continue
+		}
+		item, changed, err := s.item(&given[i], catalogue, called)
 		if err != nil {
-			return about(err, fmt.Sprintf("item %d of the request (%s)", i, items[i].Kind)).With("item", strconv.Itoa(i))
+			return nil, about(err, fmt.Sprintf("item %d of the %s (%s)", i, s.what(), given[i].Kind)).With("item", strconv.Itoa(i))
 		}
 		if !changed {
 			continue
 		}
 		if !copied {
-			req.Items, copied = slices.Clone(items), true
+			items, copied = slices.Clone(given), true
 		}
 		item.Private = nil
-		req.Items[i], req.Encoded = item, nil
+		items[i] = item
 	}
-	return nil
+	return items, nil
+}
+
+func (s *screening) what() string {
+	if s.source {
+		return "conversation"
+	}
+	return "request"
 }
 
 // item screens one item, and returns what stands for it.
@@ -133,12 +170,22 @@ func (s *screening) item(given *model.Item, catalogue, called map[string]string)
 		if known, ok := catalogue[name]; ok {
 			s.unit.Tool = known
 		}
-		item.Output, err = s.text(item.Output)
+		item.Output, err = s.content(item.Kind, item.Output)
 		s.unit.CallID, s.unit.Tool = "", ""
-	case item.Kind == model.UserItem, item.Kind == model.AssistantItem:
-		item.Text, err = s.text(item.Text)
+	case item.Kind != model.ToolCallItem && item.Kind != model.ReasoningItem:
+		item.Text, err = s.content(item.Kind, item.Text)
 	}
 	return item, item.Text != given.Text || item.Output != given.Output, err
+}
+
+// content screens what an item says. One that no guardrail looks at is not shown, and does not end the matter where it
+// could do so for ever: in what a document is made of, and in an answer, which nobody could have refused.
+func (s *screening) content(kind model.ItemKind, text string) (string, *api.Error) {
+	if len(text) <= api.MaxGuardedBytes || !s.source && kind != model.AssistantItem {
+		return s.text(text)
+	}
+	s.verdicts = append(s.verdicts, tooLarge(&s.guards[0], guard.ModelInput, len(text)))
+	return notShown, nil
 }
 
 // part screens a part of a user's item. The caller's bytes are not written to.
@@ -146,7 +193,8 @@ func (s *screening) part(part model.Part) (model.Part, *api.Error) {
 	var err *api.Error
 	switch {
 	case part.MediaType == "":
-		part.Text, err = s.text(part.Text)
+		part.Text, err = s.content(model.UserItem, part.Text)
+	case s.source: // a document describes it, and has nothing of its body
 	case part.IsImage() || part.IsPDF():
 		g := s.guards[0]
 		s.verdicts = append(s.verdicts, api.GuardVerdict{

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/model"
@@ -18,7 +19,8 @@ type ReviewInput struct {
 	Action Action
 	// Origin says where the action comes from, as in [api.Interaction]; Agent is the agent's name.
 	Origin, Agent string
-	// Partial: the reviewer was not shown all of it as it is, since a guardrail had redacted something. Then no allow counts.
+	// Partial: the reviewer is not shown the action as it is, since a guardrail redacted something in it. Then no allow
+	// counts.
 	Partial bool
 	// Guidance is the application's autoApproverContext, "" for none (GU2).
 	Guidance string
@@ -76,16 +78,24 @@ Answer with exactly one JSON object and nothing around it, no code fence either:
 // the credential. The error is review_invalid: the arguments are over 32 KiB, or not one unambiguous JSON value, and
 // nothing is reviewed in part.
 func ReviewRequest(in ReviewInput, modelName string, maxTokens int) (model.Request, *api.Error) {
-	if size := len(in.Action.Arguments); size > maxReviewArguments {
-		return model.Request{}, api.Errorf(api.CodeReviewInvalid, "the arguments of %s have %d bytes and at most %d are reviewed; a person has to decide", in.Action.Tool, size, maxReviewArguments)
-	}
-	if err := unambiguous(in.Action.Arguments); err != nil {
-		return model.Request{}, api.Errorf(api.CodeReviewInvalid, "the arguments of %s cannot be reviewed: %w; a person has to decide", in.Action.Tool, err)
+	if err := in.fit(); err != nil {
+		return model.Request{}, err
 	}
 	return model.Request{
 		Model: modelName, Instructions: reviewInstructions, MaxOutputTokens: maxTokens,
 		Items: []model.Item{{Kind: model.UserItem, Text: document(reviewed(in), true)}},
 	}, nil
+}
+
+// fit says whether the arguments can be reviewed. What guardrails leave of them may be no JSON.
+func (in *ReviewInput) fit() *api.Error {
+	if size := len(in.Action.Arguments); size > maxReviewArguments {
+		return api.Errorf(api.CodeReviewInvalid, "the arguments of %s have %d bytes and at most %d are reviewed; a person has to decide", in.Action.Tool, size, maxReviewArguments)
+	}
+	if err := unambiguous(in.Action.Arguments); err != nil && !in.Partial {
+		return api.Errorf(api.CodeReviewInvalid, "the arguments of %s cannot be reviewed: %w; a person has to decide", in.Action.Tool, err)
+	}
+	return nil
 }
 
 func reviewed(in ReviewInput) reviewDocument {
@@ -96,23 +106,36 @@ func reviewed(in ReviewInput) reviewDocument {
 			Arguments: in.Action.Arguments, Changed: in.Action.Changed,
 		},
 	}
-	all := lines(in.Conversation, maxReviewItem)
-	doc.Conversation = recent(all)
-	doc.Earlier = len(all) - len(doc.Conversation)
+	shown := recent(in.Conversation)
+	doc.Conversation = lines(in.Conversation, shown, maxReviewItem)
+	for i := range in.Conversation {
+		if visible(&in.Conversation[i]) {
+			doc.Earlier++
+		}
+	}
+	doc.Earlier -= len(shown)
 	return doc
 }
 
-// recent are the lines that a reviewer sees: the last ones, and what the user last asked for.
-func recent(all []line) []line {
-	first := max(len(all)-maxReviewItems, 0)
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Role != "user" {
-			continue
+// recent are the places of the items that a reviewer sees: the last ones, and what the user last asked for.
+func recent(items []model.Item) []int {
+	shown := make([]int, 0, maxReviewItems+1)
+	asked := false
+	for i := len(items) - 1; i >= 0; i-- {
+		user := items[i].Kind == model.UserItem
+		if visible(&items[i]) && (len(shown) < maxReviewItems || user && !asked) {
+			shown, asked = append(shown, i), asked || user
 		}
-		if i >= first {
-			break
-		}
-		return append([]line{all[i]}, all[first:]...)
 	}
-	return all[first:]
+	slices.Reverse(shown)
+	return shown
+}
+
+// visible reports whether an item is shown in documents.
+func visible(item *model.Item) bool {
+	switch item.Kind {
+	case NoticeItem, SummaryItem, model.UserItem, model.AssistantItem, model.ToolCallItem, model.ToolResultItem:
+		return true
+	}
+	return false
 }

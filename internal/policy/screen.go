@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -63,10 +64,27 @@ func Screen(ctx context.Context, guards []guard.Guardrail, unit guard.Unit) Scre
 	return out
 }
 
+// Fit is [Screen] for one rule alone: a text over [api.MaxGuardedBytes] is let pass by no guardrail of a point. So it
+// can be refused before it is where it would be refused for ever. No guardrail is asked.
+func Fit(guards []guard.Guardrail, point guard.Point, text string) Screened {
+	at := slices.IndexFunc(guards, func(g guard.Guardrail) bool { return slices.Contains(g.Points, point) })
+	if at < 0 || len(text) <= api.MaxGuardedBytes {
+		return Screened{Text: text}
+	}
+	noted := tooLarge(&guards[at], point, len(text))
+	return Screened{Verdicts: []api.GuardVerdict{noted}, Err: refusal(noted).With("bytes", strconv.Itoa(len(text)))}
+}
+
+// tooLarge is the verdict on a text that is not shown to a guardrail.
+func tooLarge(g *guard.Guardrail, point guard.Point, size int) api.GuardVerdict {
+	return api.GuardVerdict{Name: g.Name, Point: string(point), Action: actionFail,
+		Reason: fmt.Sprintf("the text has %d bytes and at most %d can be checked", size, api.MaxGuardedBytes)}
+}
+
 // look asks one guardrail. fault says why it has no verdict.
 func look(ctx context.Context, g *guard.Guardrail, unit guard.Unit) (verdict guard.Verdict, fault string, cancelled *api.Error) {
 	if size := len(unit.Text); size > api.MaxGuardedBytes {
-		return verdict, fmt.Sprintf("the text has %d bytes and at most %d can be checked", size, api.MaxGuardedBytes), nil
+		return verdict, tooLarge(g, unit.Point, size).Reason, nil
 	}
 	unit.Metadata = maps.Clone(unit.Metadata) // one that is left behind may still read or change it
 	verdict, fault, cancelled = attempt(ctx, g.Timeout, func(ctx context.Context) (guard.Verdict, error) { return g.Check(ctx, unit) })
@@ -80,7 +98,7 @@ func look(ctx context.Context, g *guard.Guardrail, unit guard.Unit) (verdict gua
 	case "":
 		fault = "it gave no verdict"
 	default:
-		fault = fmt.Sprintf("its verdict has the action %q, which there is not", Plain(string(verdict.Action), 40))
+		fault = "its verdict has an action that there is not" // whose text may be what is to be kept secret
 	}
 	return verdict, fault, nil
 }

@@ -65,7 +65,7 @@ func SummaryRequest(in SummaryInput, modelName string, maxTokens int) model.Requ
 	}
 	return model.Request{
 		Model: modelName, Instructions: instructions, MaxOutputTokens: maxTokens,
-		Items: []model.Item{{Kind: model.UserItem, Text: document(summaryDocument{Previous: in.Previous, Conversation: lines(in.Items, bound)}, false)}},
+		Items: []model.Item{{Kind: model.UserItem, Text: document(summaryDocument{Previous: in.Previous, Conversation: lines(in.Items, nil, bound)}, false)}},
 	}
 }
 

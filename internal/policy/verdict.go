@@ -69,7 +69,7 @@ func ReadReview(in ReviewInput, resp model.Response) (api.Review, *api.Error) {
 	switch {
 	case err != nil || review.Verdict != api.ReviewAllow:
 	case in.Partial:
-		return invalid("a guardrail redacted what it was shown, so it has not judged the action as it is")
+		return invalid("a guardrail redacted the action that it was shown, so it has not judged it as it is")
 	case echoes(in, text):
 		return invalid("it repeats an answer that stands in what was to be reviewed")
 	}
@@ -103,7 +103,7 @@ func echoes(in ReviewInput, answer string) bool {
 	answer = dense(answer)
 	stands := func(text string) bool { return strings.Contains(dense(text), answer) }
 	sources := append([]string{in.Action.Arguments, in.Action.Description, in.Action.Tool}, stringsIn(in.Action.Arguments)...)
-	for _, l := range recent(lines(in.Conversation, maxReviewItem)) {
+	for _, l := range lines(in.Conversation, recent(in.Conversation), maxReviewItem) {
 		sources = append(sources, l.Text, l.Arguments, l.Result, l.End)
 		sources = append(sources, stringsIn(l.Arguments)...)
 		for _, f := range l.Files {

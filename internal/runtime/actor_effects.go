@@ -93,8 +93,9 @@ func (a *Actor) start() {
 			s.Items, s.Encoded, s.Memo = a.transcript.request()
 		case engine.CompactEffect:
 			s.Items, s.Previous = a.transcript.older(a.spec.Turn.Compaction.Plan)
+			s.Memo = a.transcript.memo
 		case engine.ReviewEffect:
-			s.Items = a.transcript.told()
+			s.Items, s.Memo = a.transcript.told(), a.transcript.memo
 			s.Call, _ = a.transcript.t.Call(e.CallID)
 		default:
 			s.Call, _ = a.transcript.t.Call(e.CallID)

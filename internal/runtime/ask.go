@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,15 +18,19 @@ import (
 
 // asked is what a call to a model came to.
 type asked struct {
-	resp   model.Response
-	checks []api.GuardVerdict
-	err    error // a *model.Error, or an *api.Error of ours: the provider is not here, a guardrail or a hook said no
+	resp      model.Response
+	checks    []api.GuardVerdict
+	maxOutput int   // the request's bound
+	err       error // a *model.Error, or an *api.Error of ours: the provider is not here, a guardrail or a hook said no
 }
 
-// ask makes one call to a model, for whatever purpose: guardrails and hooks see the request before it is sent,
-// guardrails the answer before anybody else does. emit gets the answer as it comes, unless a guardrail is to see
-// it first.
-func (r *Runtime) ask(ctx context.Context, w watch, purpose guard.Purpose, ref api.ModelRef, in policy.Input, memo *policy.Memo, emit func(model.Delta)) asked {
+// build makes the request of what guardrails let pass, with their verdicts.
+type build func(ctx context.Context) (model.Request, []api.GuardVerdict, *api.Error)
+
+// ask makes one call to a model, for whatever purpose: guardrails see what its request is made of, hooks the request
+// before it is sent, guardrails the answer before anybody else does. emit gets the answer as it comes, unless a
+// guardrail is to see it first.
+func (r *Runtime) ask(ctx context.Context, w watch, purpose guard.Purpose, ref api.ModelRef, request build, emit func(model.Delta)) asked {
 	provider, ok := r.cfg.Registry.Provider(ref.Provider)
 	if !ok {
 		return asked{err: api.Errorf(api.CodeRegistrationMissing, "no provider %q is configured in this process", ref.Provider)}
@@ -37,8 +40,8 @@ func (r *Runtime) ask(ctx context.Context, w watch, purpose guard.Purpose, ref a
 		return asked{err: api.AsError(err)}
 	}
 	var out asked
-	req, verdicts, refused := policy.ScreenRequest(ctx, w.guardrails, w.context, in, memo)
-	out.checks = verdicts
+	req, verdicts, refused := request(ctx)
+	out.checks, out.maxOutput = verdicts, req.MaxOutputTokens
 	if refused == nil {
 		refused = policy.BeforeModel(ctx, w.hooks, guard.ModelCall{Context: w.context, Purpose: purpose, Provider: provider.Name(), Request: req})
 	}
@@ -121,9 +124,15 @@ func guidance(turn, session, agent *string) string {
 // summarise asks the turn's model for a summary of what a plan leaves out (CO1).
 func (r *Runtime) summarise(ctx context.Context, agent *Agent, s Start) engine.Command {
 	ref := s.State.Turn.Model
-	req := SummaryRequest(agent, s, r.facts(ref))
-	out := r.ask(ctx, r.watchOver(agent, s), guard.PurposeCompaction, ref, policy.Input{Request: req}, nil, nil)
-	return SummaryOutcome(s, out.resp, out.checks, out.err, context.Cause(ctx), req.MaxOutputTokens)
+	w, facts := r.watchOver(agent, s), r.facts(ref)
+	out := r.ask(ctx, w, guard.PurposeCompaction, ref, func(ctx context.Context) (model.Request, []api.GuardVerdict, *api.Error) {
+		in, verdicts, refused := policy.ScreenSummary(ctx, w.guardrails, w.context, summaryInput(agent, s, facts), agent.catalogue, s.Memo)
+		if refused != nil {
+			return model.Request{}, verdicts, refused
+		}
+		return summaryRequest(in, s, facts), verdicts, nil
+	}, nil)
+	return SummaryOutcome(s, out.resp, out.checks, out.err, context.Cause(ctx), out.maxOutput)
 }
 
 // What an item's content is cut to where it is to be summarised, in bytes.
@@ -134,18 +143,26 @@ const (
 
 // SummaryRequest asks for a summary.
 func SummaryRequest(agent *Agent, s Start, facts model.Facts) model.Request {
+	return summaryRequest(summaryInput(agent, s, facts), s, facts)
+}
+
+func summaryRequest(in policy.SummaryInput, s Start, facts model.Facts) model.Request {
 	most := engine.SummaryTokens(s.State, facts.Window)
 	if facts.MaxOutputTokens > 0 {
 		most = min(most, facts.MaxOutputTokens)
 	}
+	req := policy.SummaryRequest(in, s.State.Turn.Model.Name, most)
+	req.Session = s.State.Session
+	return req
+}
+
+func summaryInput(agent *Agent, s Start, facts model.Facts) policy.SummaryInput {
 	in := policy.SummaryInput{Items: s.Items, Previous: s.Previous, Guidance: compactionGuidance(agent, s), ItemBytes: maxSummaryItem}
 	if facts.Window > 0 {
 		in.ItemBytes = min(in.ItemBytes, max(facts.Window/3, minSummaryItem))
 	}
 	in.ItemBytes = max(in.ItemBytes>>s.State.Turn.Compaction.Shrink, minSummaryItem)
-	req := policy.SummaryRequest(in, s.State.Turn.Model.Name, most)
-	req.Session = s.State.Session
-	return req
+	return in
 }
 
 func compactionGuidance(agent *Agent, s Start) string {
@@ -189,25 +206,28 @@ func (r *Runtime) review(ctx context.Context, agent *Agent, s Start) engine.Comm
 	ref := s.State.Agent.Reviewer
 	bounded, cancel := context.WithTimeout(ctx, api.DefaultReviewTime)
 	defer cancel()
-	in := reviewInput(agent, s)
-	req, refused := ReviewRequest(agent, s, r.facts(ref))
-	if refused != nil {
-		return ReviewOutcome(s, in, model.Response{}, refused, nil, api.Usage{})
+	in := policy.ReviewInput{}
+	w, facts := r.watchOver(agent, s), r.facts(ref)
+	request := func(ctx context.Context) (model.Request, []api.GuardVerdict, *api.Error) {
+		var verdicts []api.GuardVerdict
+		var refused *api.Error
+		if in, verdicts, refused = policy.ScreenReview(ctx, w.guardrails, w.context, reviewInput(agent, s), agent.catalogue, s.Memo); refused != nil {
+			return model.Request{}, verdicts, refused
+		}
+		req, refused := reviewRequest(in, s, facts)
+		return req, verdicts, refused
 	}
-	w := r.watchOver(agent, s)
 	var spent api.Usage
 	for try := 1; ; try++ {
-		out := r.ask(bounded, w, guard.PurposeReview, ref, policy.Input{Request: req}, nil, nil)
+		out := r.ask(bounded, w, guard.PurposeReview, ref, request, nil)
 		err := out.err
 		var failed failure
 		if err != nil {
-			failed = failureOf(err, out.resp.Usage, req.MaxOutputTokens)
+			failed = failureOf(err, out.resp.Usage, out.maxOutput)
 		}
 		wait := max(reviewPause<<(try-1), failed.retryAfter)
 		deadline, _ := bounded.Deadline()
 		switch {
-		case err == nil && redacted(out.checks):
-			in.Partial = true
 		case err == nil:
 		case context.Cause(ctx) == nil && context.Cause(bounded) != nil:
 			spent, out.resp = spent.Add(failed.usage), model.Response{}
@@ -227,20 +247,17 @@ func (r *Runtime) review(ctx context.Context, agent *Agent, s Start) engine.Comm
 	}
 }
 
-// redacted reports whether a guardrail has changed what a model was sent.
-func redacted(checks []api.GuardVerdict) bool {
-	return slices.ContainsFunc(checks, func(v api.GuardVerdict) bool {
-		return v.Point == string(guard.ModelInput) && v.Action == string(guard.ActionRedact)
-	})
-}
-
 // ReviewRequest asks a reviewer about a call.
 func ReviewRequest(agent *Agent, s Start, facts model.Facts) (model.Request, *api.Error) {
+	return reviewRequest(reviewInput(agent, s), s, facts)
+}
+
+func reviewRequest(in policy.ReviewInput, s Start, facts model.Facts) (model.Request, *api.Error) {
 	most := api.MaxReviewTokens
 	if facts.MaxOutputTokens > 0 {
 		most = min(most, facts.MaxOutputTokens)
 	}
-	req, err := policy.ReviewRequest(reviewInput(agent, s), s.State.Agent.Reviewer.Name, most)
+	req, err := policy.ReviewRequest(in, s.State.Agent.Reviewer.Name, most)
 	req.Session = s.State.Session
 	return req, err
 }

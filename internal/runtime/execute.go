@@ -10,6 +10,7 @@ import (
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/guard"
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/policy"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/tool"
 )
@@ -40,8 +41,10 @@ func (r *Runtime) execute(ctx context.Context, s Start) engine.Command {
 
 func (r *Runtime) callModel(ctx context.Context, agent *Agent, s Start) engine.Command {
 	e, session := s.Effect, s.State.Session
-	req := BuildRequest(agent, s)
-	out := r.ask(ctx, r.watchOver(agent, s), guard.PurposeTurn, s.State.Turn.Model, requestInput(agent, s, req), s.Memo, func(d model.Delta) {
+	req, w := BuildRequest(agent, s), r.watchOver(agent, s)
+	out := r.ask(ctx, w, guard.PurposeTurn, s.State.Turn.Model, func(ctx context.Context) (model.Request, []api.GuardVerdict, *api.Error) {
+		return policy.ScreenRequest(ctx, w.guardrails, w.context, requestInput(agent, s, req), s.Memo)
+	}, func(d model.Delta) {
 		if ctx.Err() == nil && d.Text != "" {
 			r.hub.Delta(session, e.Run, d.Reasoning, api.Delta{Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch, Text: d.Text})
 		}
@@ -104,8 +107,10 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 		cmd := ToolOutcome(s, how)
 		out, ok := cmd.(engine.ToolOutcome)
 		switch {
-		case !ok || !r.watchOver(agent, s).screens():
+		case !ok:
 			return cmd
+		case !r.watchOver(agent, s).screens():
+			return r.screened(ctx, agent, s, out)
 		case how.Cause == nil:
 			return engine.Returned{CallID: out.CallID, Attempt: out.Attempt, Epoch: out.Epoch, Output: out.Output, Code: out.Code}
 		}
@@ -160,17 +165,17 @@ func (r *Runtime) inspect(parent context.Context, agent *Agent, s Start) engine.
 		return "", err
 	})
 	r.failpoint("inspect.after")
-	if err != nil {
-		r.log.Warn("inspection failed", "session", s.State.Session, "call", e.CallID, "error", err)
+	if err != nil { // its text is a tool's, which no guardrail has seen
+		r.log.Warn("inspection failed", "session", s.State.Session, "call", e.CallID, "tool", call.Tool, "code", api.CodeOf(err))
 	}
 	cmd := InspectOutcome(s, found, err, context.Cause(parent))
 	seen, ok := cmd.(engine.Inspected)
-	if w := r.watchOver(agent, s); ok && w.screens() && (seen.Answer == engine.InspectedSucceeded || seen.Answer == engine.InspectedFailed) {
+	if w := r.watchOver(agent, s); ok && (seen.Answer == engine.InspectedSucceeded || seen.Answer == engine.InspectedFailed) {
 		code := api.Code("")
 		if seen.Answer == engine.InspectedFailed {
 			code = api.CodeToolFailed
 		}
-		seen.Output, seen.Code, seen.Checks = w.screen(ctx, call.Tool, s.Call.Arguments, seen.Output, code)
+		seen.Output, seen.Code, seen.Checks = w.screen(parent, call.Tool, s.Call.Arguments, seen.Output, code)
 		if context.Cause(parent) != nil {
 			return nil
 		}

@@ -85,24 +85,42 @@ func (w watch) screens() bool {
 	return policy.Has(w.guardrails, guard.ToolResult) || slices.ContainsFunc(w.hooks, func(h guard.Hook) bool { return h.ToolResult != nil })
 }
 
-// screen lets hooks and guardrails see what a tool came to; withheld tells the model that it does not get it.
+// screen lets hooks and guardrails see what a tool came to; withheld tells the model that it does not get it. So is it
+// with what no later request could be sent with.
 func (w watch) screen(ctx context.Context, toolName, arguments, output string, code api.Code) (string, api.Code, []api.GuardVerdict) {
 	after, err := policy.AfterTool(ctx, w.hooks, guard.ToolOutput{Context: w.context, Tool: toolName, Arguments: []byte(arguments), Output: output, Code: code})
 	if err != nil {
 		return withheld(err, code), err.Code, nil
 	}
-	seen := policy.Screen(ctx, w.guardrails, guard.Unit{Context: w.context, Point: guard.ToolResult, Text: boundOutput(after), Tool: toolName})
+	seen := policy.Fit(w.guardrails, guard.ToolResult, boundOutput(after))
+	if seen.Err == nil {
+		seen = policy.Screen(ctx, w.guardrails, guard.Unit{Context: w.context, Point: guard.ToolResult, Text: seen.Text, Tool: toolName})
+	}
+	if seen.Err == nil {
+		fit := policy.Fit(w.guardrails, guard.ModelInput, boundOutput(seen.Text))
+		seen = policy.Screened{Text: fit.Text, Verdicts: append(seen.Verdicts, fit.Verdicts...), Err: fit.Err}
+	}
 	if seen.Err != nil {
 		return withheld(seen.Err, code), seen.Err.Code, seen.Verdicts
 	}
-	return boundOutput(seen.Text), code, seen.Verdicts
+	return seen.Text, code, seen.Verdicts
 }
 
+// withheld does not tell the text of an error of the program's: it may quote what is withheld.
 func withheld(err *api.Error, code api.Code) string {
-	if code != "" {
-		return fmt.Sprintf("This action failed, and what it reported is withheld: %s.", err.Message)
+	why, guardrail, hook, size := err.Message, err.Details["guardrail"], err.Details["hook"], err.Details["bytes"]
+	switch {
+	case size != "":
+		why = fmt.Sprintf("its %s bytes are more than the %d that guardrail %s can check (%s)", size, api.MaxGuardedBytes, guardrail, err.Code)
+	case err.Code == api.CodeGuardrailFailed && guardrail != "":
+		why = fmt.Sprintf("guardrail %s let nothing pass (%s)", guardrail, err.Code)
+	case err.Code == api.CodeHookFailed && hook != "":
+		why = fmt.Sprintf("hook %s failed (%s)", hook, err.Code)
 	}
-	return fmt.Sprintf("This action was carried out, and its output is withheld: %s. Do not repeat the action to get it.", err.Message)
+	if code != "" {
+		return fmt.Sprintf("This action failed, and what it reported is withheld: %s.", why)
+	}
+	return fmt.Sprintf("This action was carried out, and its output is withheld: %s. Do not repeat the action to get it.", why)
 }
 
 // screenOutput runs the effect that lets hooks and guardrails see an output, which this process has in memory.
@@ -120,10 +138,7 @@ func (r *Runtime) screenOutput(ctx context.Context, agent *Agent, s Start) engin
 
 // screened is a tool's outcome with what hooks and guardrails leave of it.
 func (r *Runtime) screened(ctx context.Context, agent *Agent, s Start, out engine.ToolOutcome) engine.ToolOutcome {
-	w := r.watchOver(agent, s)
-	if w.screens() {
-		out.Output, out.Code, out.Checks = w.screen(ctx, agent.declared[s.Call.Name].Name, s.Call.Arguments, out.Output, out.Code)
-	}
+	out.Output, out.Code, out.Checks = r.watchOver(agent, s).screen(ctx, agent.declared[s.Call.Name].Name, s.Call.Arguments, out.Output, out.Code)
 	return out
 }
 

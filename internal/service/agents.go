@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/guard"
 	"github.com/openworkerai/openworker/internal/definition"
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/policy"
 	"github.com/openworkerai/openworker/store"
 	"github.com/openworkerai/openworker/tool"
 )
@@ -22,6 +24,11 @@ func (s *Service) RegisterAgent(ctx context.Context, owner string, def api.Agent
 	def, err := definition.Normalize(def, s.providers())
 	if err != nil {
 		return api.AgentReference{}, err
+	}
+	// Those that are not here may be in another process, where its runs fail.
+	if here, _ := s.registry.Guardrails(def.Guardrails, nil); policy.Fit(here, guard.ModelInput, def.Instructions).Err != nil {
+		return api.AgentReference{}, api.Errorf(api.CodeInvalidAgent, "agent %q has instructions of %d bytes, and its guardrails for %s check at most %d; shorten them, or do without the guardrail",
+			def.Name, len(def.Instructions), guard.ModelInput, api.MaxGuardedBytes)
 	}
 	ref := api.AgentReference{Name: def.Name, Digest: definition.Digest(def)}
 	data, err := json.Marshal(def)

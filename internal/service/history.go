@@ -1,15 +1,20 @@
 package service
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/guard"
 	"github.com/openworkerai/openworker/internal/definition"
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/policy"
 	"github.com/openworkerai/openworker/store"
 	"github.com/openworkerai/openworker/tool"
 )
@@ -90,15 +95,10 @@ func (h historyTool) Run(ctx context.Context, call tool.Call) (string, error) {
 	if args.Limit == 0 {
 		args.Limit = 20
 	}
-	type item struct {
-		Type string `json:"type"`
-		Text string `json:"text,omitempty"`
-		Call string `json:"call,omitempty"`
-	}
 	out := struct {
-		Items []item `json:"items"`
-		Next  string `json:"next_cursor,omitempty"`
-	}{Items: []item{}}
+		Items []json.RawMessage `json:"items"`
+		Next  string            `json:"next_cursor,omitempty"`
+	}{Items: []json.RawMessage{}}
 	entries, err := h.s.conversation(ctx, call.Session.Session)
 	if err != nil {
 		return "", err
@@ -107,23 +107,122 @@ func (h historyTool) Run(ctx context.Context, call tool.Call) (string, error) {
 	if !ok {
 		return "", api.Errorf(api.CodeArgumentsInvalid, "cursor %.100q is not one that a page gave; begin without one", args.Cursor)
 	}
+	see, err := h.s.reader(ctx, call)
+	if err != nil {
+		return "", err
+	}
 	size, query := 0, strings.ToLower(args.Query)
+	finds := func(e engine.Entry) bool {
+		return query == "" || strings.Contains(strings.ToLower(e.Text+e.Name+e.Arguments), query)
+	}
 	for i := from; i < len(entries); i++ {
 		e := entries[i]
-		if e.Kind == engine.EntryReasoning || e.Open || query != "" && !strings.Contains(strings.ToLower(e.Text+e.Name+e.Arguments), query) {
+		if e.Kind == engine.EntryReasoning || e.Open || !finds(e) {
 			continue
 		}
-		it := item{Type: string(e.Kind), Text: e.Text}
-		if e.Kind == engine.EntryCall {
-			it.Text, it.Call = e.Arguments, e.Name
-		}
-		if len(out.Items) == args.Limit || size+len(it.Text) > api.MaxToolOutputBytes/2 && len(out.Items) > 0 {
+		if len(out.Items) == args.Limit {
 			out.Next = strconv.Itoa(i)
 			break
 		}
-		size += len(it.Text)
-		out.Items = append(out.Items, it)
+		if e.Text, err = see.text(ctx, e); err != nil {
+			return "", err
+		}
+		if !finds(e) { // a search tells nothing of what is not shown
+			continue
+		}
+		data := see.entry(e)
+		if size+len(data) > maxHistoryPage && len(out.Items) > 0 {
+			out.Next = strconv.Itoa(i)
+			break
+		}
+		size += len(data)
+		out.Items = append(out.Items, data)
 	}
-	data, err := json.Marshal(out)
-	return string(data), err
+	return string(plainJSON(out)), nil
+}
+
+// reader looks at history for a model.
+type reader struct {
+	guards inForce
+	about  guard.Context
+	tools  map[string]string // catalogue names, by the model's
+	most   int               // bytes of one entry as JSON
+}
+
+// What a page of history has of entries, in bytes of JSON. It leaves room for what is around them.
+const (
+	maxHistoryPage = api.MaxGuardedBytes - 2_000
+	maxHistoryItem = api.MaxToolOutputBytes - 2_000
+)
+
+// reader finds what looks at a model's input in the turn of a call.
+func (s *Service) reader(ctx context.Context, call tool.Call) (*reader, error) {
+	f, err := s.session(ctx, call.Session.Session)
+	if err != nil {
+		return nil, err
+	}
+	accepted, err := s.named(ctx, call.Session.Session, call.Run, "-r")
+	if err != nil {
+		return nil, err
+	}
+	turn, _ := accepted.Event.(engine.TurnAccepted)
+	r := &reader{about: s.about(call.Session.Session, f), tools: map[string]string{}, most: maxHistoryItem}
+	if r.guards, err = s.inForce(f, turn.Guardrails); err != nil {
+		return nil, err
+	}
+	if policy.Has(r.guards, guard.ModelInput) || policy.Has(r.guards, guard.ToolResult) {
+		r.most = maxHistoryPage // the page is a unit itself
+	}
+	r.about.Run = call.Run
+	for _, t := range f.agent.Tools {
+		r.tools[t.ModelName] = t.Name
+	}
+	return r, nil
+}
+
+// text is what model_input guardrails let pass of an entry: in the page it is quoted, and may be cut.
+func (r *reader) text(ctx context.Context, e engine.Entry) (string, error) {
+	unit := guard.Unit{Context: r.about, Point: guard.ModelInput, Text: e.Text}
+	if e.Kind == engine.EntryResult {
+		unit.CallID, unit.Tool = e.CallID, cmp.Or(r.tools[e.Name], e.Name)
+	}
+	if e.Text == "" || e.Kind == engine.EntryCall {
+		return e.Text, nil
+	}
+	seen := policy.Screen(ctx, r.guards, unit)
+	switch {
+	case seen.Err == nil:
+		return seen.Text, nil
+	case seen.Err.Code == api.CodeCancelled:
+		return "", seen.Err
+	}
+	return fmt.Sprintf("[not shown: guardrail %s did not let it pass (%s)]", seen.Err.Details["guardrail"], seen.Err.Code), nil
+}
+
+// entry is an entry of a page, cut where it is too large for one.
+func (r *reader) entry(e engine.Entry) json.RawMessage {
+	it := struct {
+		Type string `json:"type"`
+		Text string `json:"text,omitempty"`
+		Call string `json:"call,omitempty"`
+	}{Type: string(e.Kind), Text: e.Text}
+	if e.Kind == engine.EntryCall {
+		it.Text, it.Call = e.Arguments, e.Name
+	}
+	whole, data := it.Text, plainJSON(it)
+	for n := min(len(whole), r.most) / 4 * 3; len(data) > r.most; n /= 2 {
+		begin := strings.ToValidUTF8(whole[:n], "")
+		it.Text = fmt.Sprintf("%s\n[cut: this has %d bytes, of which the first %d are shown]", begin, len(whole), len(begin))
+		data = plainJSON(it)
+	}
+	return data
+}
+
+// plainJSON is v in JSON in which texts stand as they are, as far as they can.
+func plainJSON(v any) json.RawMessage {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(v) // strings, and JSON of strings, always encode
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,7 +32,7 @@ func (s *Service) Resolve(ctx context.Context, session, interaction string, answ
 		if err != nil {
 			return err
 		}
-		if answer, err = s.screenAnswer(ctx, session, asked.Run, answer); err != nil {
+		if answer, err = s.screenAnswer(ctx, session, asked, answer); err != nil {
 			return err
 		}
 		if len(answer.Arguments) > 0 {
@@ -110,13 +111,14 @@ func notFound(session, interaction string) error {
 }
 
 // screenAnswer lets guardrails see what a person has written: those in force for the run that asked, also where it has
-// ended since, so that the same answer is the same for ever.
-func (s *Service) screenAnswer(ctx context.Context, session, run string, answer api.Answer) (api.Answer, error) {
+// ended since, so that the same answer is the same for ever. An output stands for the tool's, so those for results see
+// it as well.
+func (s *Service) screenAnswer(ctx context.Context, session string, asked engine.InteractionRequired, answer api.Answer) (api.Answer, error) {
 	f, err := s.session(ctx, session)
 	if err != nil {
 		return answer, err
 	}
-	accepted, err := s.named(ctx, session, run, "-r")
+	accepted, err := s.named(ctx, session, asked.Run, "-r")
 	if err != nil {
 		return answer, err
 	}
@@ -140,10 +142,29 @@ func (s *Service) screenAnswer(ctx context.Context, session, run string, answer 
 		answer.Arguments = json.RawMessage(arguments)
 	}
 	answer.Answers = slices.Clone(answer.Answers)
+	size := 0
 	for i := range answer.Answers {
 		screen("an answer", &answer.Answers[i], api.MaxAnswersBytes)
+		size += len(answer.Answers[i])
 	}
-	return answer, err
+	if err != nil {
+		return api.Answer{}, err
+	}
+	if size > api.MaxAnswersBytes {
+		return api.Answer{}, api.Errorf(api.CodeGuardrailFailed, "the answers have %d bytes together after their redactions; at most %d are taken", size, api.MaxAnswersBytes)
+	}
+	if len(answer.Answers) > 0 {
+		return answer, in.sendable("the list of answers", string(plainJSON(answer.Answers)))
+	}
+	if answer.Output != "" {
+		about.Run, about.CallID = asked.Run, asked.CallID
+		seen := policy.Screen(ctx, in, guard.Unit{Context: about, Point: guard.ToolResult, Text: answer.Output, Tool: asked.Name})
+		if seen.Err != nil {
+			return api.Answer{}, seen.Err
+		}
+		answer.Output = cmp.Or(seen.Text, removed)
+	}
+	return answer, in.sendable("the output", answer.Output)
 }
 
 // checkArguments checks changed arguments against the schema of the tool that the interaction is about. The
@@ -209,9 +230,21 @@ func (g inForce) screen(ctx context.Context, about guard.Context, what, text str
 	case len(seen.Text) > limit:
 		return "", nil, api.Errorf(api.CodeGuardrailFailed, "%s has %d bytes after its redaction; at most %d are taken", what, len(seen.Text), limit)
 	case strings.TrimSpace(seen.Text) == "":
-		seen.Text = "[removed by a guardrail]"
+		seen.Text = removed
 	}
 	return seen.Text, seen.Verdicts, nil
+}
+
+// removed stands for a text of which a guardrail leaves nothing.
+const removed = "[removed by a guardrail]"
+
+// sendable refuses a text that no later request could be sent with, since no model_input guardrail looks at it.
+func (g inForce) sendable(what, text string) error {
+	if fit := policy.Fit(g, guard.ModelInput, text); fit.Err != nil {
+		fit.Err.Message = what + " is not taken: " + fit.Err.Message
+		return fit.Err
+	}
+	return nil
 }
 
 // resolvedLongAgo finds in the journal how an interaction was resolved that the state remembers no more.

@@ -106,7 +106,12 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	if err := CheckGuards(cfg.Guardrails, cfg.Hooks); err != nil {
 		return nil, err
 	}
-	guards := runtime.Guards{Guardrails: slices.Clone(cfg.Guardrails), Hooks: slices.Clone(cfg.Hooks), Deny: cfg.Deny}
+	// What is registered does not change: neither do the points, which the caller has a slice of.
+	cfg.Guardrails = slices.Clone(cfg.Guardrails)
+	for i := range cfg.Guardrails {
+		cfg.Guardrails[i].Points = slices.Clone(cfg.Guardrails[i].Points)
+	}
+	guards := runtime.Guards{Guardrails: cfg.Guardrails, Hooks: slices.Clone(cfg.Hooks), Deny: cfg.Deny}
 	registry := runtime.NewRegistry(cfg.Providers, cfg.Credentials, guards, time.Now)
 	host, _ := os.Hostname()
 	s := &Service{cfg: cfg, store: cfg.Store, log: cfg.Logger, registry: registry, facts: map[string]*facts{}}

@@ -117,10 +117,13 @@ func (s *Service) message(ctx context.Context, f *facts, sub api.Submission, com
 	if err != nil {
 		return engine.Message{}, err
 	}
-	if !compact {
-		msg.Text, msg.Checks, err = in.screen(ctx, s.about(sub.Session, f), "the message", msg.Text, api.MaxMessageBytes)
+	if compact {
+		return msg, nil
 	}
-	return msg, err
+	if msg.Text, msg.Checks, err = in.screen(ctx, s.about(sub.Session, f), "the message", msg.Text, api.MaxMessageBytes); err != nil {
+		return engine.Message{}, err
+	}
+	return msg, in.sendable("the message", msg.Text)
 }
 
 func checkMessage(text string) error {

@@ -60,7 +60,7 @@ var hookTests = []test{
 			id := s.session()
 			s.say(id, "go")
 			r := s.results(id)[0]
-			if r.Code != api.CodeHookFailed || strings.Contains(r.Output, "s3cret") || !strings.Contains(r.Output, "carried out") || !strings.Contains(r.Output, "Do not repeat") || len(l.all()) != 1 {
+			if r.Code != api.CodeHookFailed || strings.Contains(r.Output, "s3cret") || strings.Contains(r.Output, "down") || strings.Contains(r.Output, "boom") || !strings.Contains(r.Output, "carried out") || !strings.Contains(r.Output, "Do not repeat") || len(l.all()) != 1 {
 				s.Errorf("%s: the result is %+v, ran %v", name, r, l.all())
 			}
 			s.process.Stop()
@@ -156,7 +156,7 @@ var hookTests = []test{
 		}{
 			{"veto", func(context.Context, ModelCall) (string, error) { return "too late in the day", nil }, api.CodeHookVetoed, "too late in the day"},
 			{"error", func(context.Context, ModelCall) (string, error) { return "", errors.New("down") }, api.CodeHookFailed, "down"},
-			{"panic", func(context.Context, ModelCall) (string, error) { panic("boom") }, api.CodeHookFailed, "boom"},
+			{"panic", func(context.Context, ModelCall) (string, error) { panic("boom") }, api.CodeHookFailed, "it panicked"},
 			{"slow", func(ctx context.Context, _ ModelCall) (string, error) { <-ctx.Done(); return "", nil }, api.CodeHookFailed, "did not answer"},
 		} {
 			var l ledger
