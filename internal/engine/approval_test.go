@@ -298,6 +298,32 @@ func open(want ...string) func(*testing.T, *play) {
 	}
 }
 
+// AP3: who reads the journal takes these names for no person's.
+func TestNobodyAnswersInTheNameOfWhatDecidesWithoutAPerson(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		agent  engine.Agent
+		asks   engine.Item
+		answer api.Answer
+	}{
+		"an approval": {worker(always), call("write"), api.Answer{Decision: api.AllowOnce}},
+		"a grant":     {worker(always), call("write"), api.Answer{Decision: api.AllowSession}},
+		"a question":  {worker(asking), askUser(colours), api.Answer{Decision: api.Skipped}},
+	} {
+		p := newPlay(t, test.agent).play(say("hi"), begin, reply(engine.StopToolCalls, test.asks))
+		for _, by := range []string{engine.ByReviewer, engine.ByAgent, engine.ByGrant} {
+			test.answer.By = by
+			if p.do(engine.Answer{Interaction: p.asks[0], Answer: test.answer}); api.CodeOf(p.err) != api.CodeInvalidRequest || !strings.Contains(p.err.Error(), by) {
+				t.Errorf("%s by %q: %v, want invalid_request that names it", name, by, p.err)
+			}
+			open("i1")(t, p)
+		}
+		test.answer.By = "reviewer 2"
+		p.must(engine.Answer{Interaction: p.asks[0], Answer: test.answer})
+		open()(t, p)
+	}
+}
+
 // C22: three calls, of which two are gated, answered in each order, with a restart at each point: each runs once.
 func TestGatedCallsRunOnceInAnyOrderOfAnswersAndRestarts(t *testing.T) {
 	t.Parallel()

@@ -325,7 +325,7 @@ func (p *play) line(event engine.Event) string {
 		}
 	case engine.InteractionResolved:
 		add("%s\x00 %s", e.ID, e.Decision)
-		flag(e.By == engine.ByReviewer || e.By == engine.ByAgent, "by "+e.By)
+		flag(e.By == engine.ByReviewer || e.By == engine.ByAgent || e.By == engine.ByGrant, "by "+e.By)
 	case engine.ToolChecked:
 		add("%s\x00:%s", e.CallID, verdictOf(false, e.Approved, e.Review))
 	case engine.ToolReturned:

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ func TestReviews(t *testing.T) {
 	t.Parallel()
 	due := func(tools ...string) []move { return []move{say("hi"), begin, asksFor(tools...)} }
 	running := then(due("write"), begin)
+	grantedMeanwhile := then(due("write", "write"), begin, begin, reviewed(1, verdict(api.ReviewUnsure)), decide(1, api.AllowSession, ""))
 	tell(t, []story{
 		{
 			name:     "AP5 every call that the checks and grants leave open is reviewed, and nobody is asked",
@@ -125,6 +127,48 @@ func TestReviews(t *testing.T) {
 			when:     reviewed(1, api.Review{Verdict: api.ReviewUnsure, Code: api.CodeProviderOverloaded}),
 			events:   []string{"review_finished c1/1 unsure provider_overloaded", "interaction_required i1 approval c1 reviewed unsure"},
 			activity: "waiting",
+		},
+		{
+			name:     "AP4 AP2 a grant that is given while the reviewer is asked covers the call that it denies",
+			agent:    worker(auto),
+			given:    grantedMeanwhile,
+			when:     reviewed(2, verdict(api.ReviewDeny)),
+			events:   []string{"review_finished c2/1 deny", "interaction_required i2 approval c2 reviewed deny", "interaction_resolved i2 allow by grant"},
+			pending:  []string{"tool c1/1", "tool c2/1"},
+			due:      "+0s",
+			activity: "active",
+			check:    open(),
+		},
+		{
+			name:     "AP4 AP2 it covers the call of which the reviewer is unsure",
+			agent:    worker(auto),
+			given:    grantedMeanwhile,
+			when:     reviewed(2, verdict(api.ReviewUnsure)),
+			events:   []string{"review_finished c2/1 unsure", "interaction_required i2 approval c2 reviewed unsure", "interaction_resolved i2 allow by grant"},
+			pending:  []string{"tool c1/1", "tool c2/1"},
+			due:      "+0s",
+			activity: "active",
+			check:    open(),
+		},
+		{
+			name:     "AP4 AP2 it covers the call that the reviewer allows as well",
+			agent:    worker(auto),
+			given:    grantedMeanwhile,
+			when:     reviewed(2, verdict(api.ReviewAllow)),
+			events:   []string{"review_finished c2/1 allow", "interaction_required i2 approval c2 reviewed allow", "interaction_resolved i2 allow by grant"},
+			pending:  []string{"tool c1/1", "tool c2/1"},
+			due:      "+0s",
+			activity: "active",
+		},
+		{
+			name:     "AP4 a grant that is revoked before the verdict covers nothing",
+			agent:    worker(auto),
+			given:    then(grantedMeanwhile, revoke("app.write")),
+			when:     reviewed(2, verdict(api.ReviewDeny)),
+			events:   []string{"review_finished c2/1 deny", "interaction_required i2 approval c2 reviewed deny", "interaction_resolved i2 deny by reviewer", "tool_finished c2/0 denied"},
+			pending:  []string{"tool c1/1"}, // a person has allowed it
+			due:      "+0s",
+			activity: "active",
 		},
 		{
 			name:     "AP5 a verdict that nobody knows is unsure",
@@ -303,6 +347,44 @@ func TestAVerdictIsCarriedOutByWhoeverFoldsIt(t *testing.T) {
 		p.play(advance)
 		if diff := cmp.Diff(want, p.lines(p.events)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", v, diff)
+		}
+	}
+}
+
+// RU5: whoever follows a session is not told that a review begins again where its turn is being cancelled.
+func TestOnlyAReviewThatIsMadeAgainSaysSo(t *testing.T) {
+	t.Parallel()
+	running := []move{say("hi"), begin, asksFor("write"), begin}
+	for name, test := range map[string]struct {
+		moves []move
+		again bool
+	}{
+		"a review that was lost in a take-over":    {then(running, takeOver), true},
+		"a review that was given up for a cancel":  {then(running, cancelCurrent, reviewCancelled(1)), false},
+		"a review that has come to its verdict":    {then(running, reviewed(1, verdict(api.ReviewUnsure))), false},
+		"a verdict that came behind a cancel":      {then(running, cancelCurrent, reviewed(1, verdict(api.ReviewAllow))), false},
+		"a review whose provider did not serve it": {then(running, reviewed(1, api.Review{Verdict: api.ReviewUnsure, Code: api.CodeRateLimited})), false},
+	} {
+		p := newPlay(t, worker(auto)).play(test.moves...)
+		told := 0
+		for _, fact := range p.facts {
+			e, err := engine.Public(fact)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Type != api.EventReviewFinished {
+				continue
+			}
+			var finished api.ReviewFinished
+			if err := json.Unmarshal(e.Data, &finished); err != nil {
+				t.Fatal(err)
+			}
+			if told++; finished.Again != test.again {
+				t.Errorf("%s is told as %s", name, e.Data)
+			}
+		}
+		if told != 1 {
+			t.Errorf("%s: %d ends are told", name, told)
 		}
 	}
 }
