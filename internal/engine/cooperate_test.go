@@ -31,15 +31,14 @@ func (w *world) cooperateOnce() {
 		return
 	}
 	t := w.state.Turn
-	if t.Cancel { // what runs is stopped
-		for _, e := range engine.Begun(w.state) {
-			c := engine.Unmade(e, e.Epoch, "cancelled")
-			if e.Kind == engine.ToolEffect {
-				c = engine.Overdue{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch}
-			}
-			_, _ = w.decide(c)
-			return
+	if begun := engine.Begun(w.state); t.Cancel && len(begun) > 0 { // what runs is stopped
+		e := begun[0]
+		c := engine.Unmade(e, e.Epoch, "cancelled")
+		if e.Kind == engine.ToolEffect {
+			c = engine.Overdue{CallID: e.CallID, Attempt: e.Attempt, Epoch: e.Epoch}
 		}
+		_, _ = w.decide(c)
+		return
 	}
 	pending := engine.Pending(w.state)
 	if len(pending) == 0 {
