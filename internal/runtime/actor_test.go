@@ -136,7 +136,13 @@ func (r *rig) elsewhere(c engine.Command) uint64 {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	a := store.Append{ID: "other", Session: "s", Known: state.Head, Time: after.Time,
+	return r.stored(state.Head, after, events...)
+}
+
+// stored stores what this process is not told, and returns the new head.
+func (r *rig) stored(known uint64, after *engine.State, events ...engine.Event) uint64 {
+	r.t.Helper()
+	a := store.Append{ID: "other", Session: "s", Known: known, Time: after.Time,
 		Index: store.Index{Due: engine.Due(after), Needs: engine.Needs(after), Activity: engine.Activity(after)}}
 	for _, e := range events {
 		stored, err := engine.Encode(e)
