@@ -15,31 +15,41 @@ const (
 	maxDomain    = 255
 )
 
-// newEmailFinder finds local@domain with the list of top-level domains of xurls. It looks around each @ instead of
-// matching an expression, whose time at a text of many @ would be the longer.
+// newEmailFinder finds local@domain with the list of top-level domains of xurls. It looks around each @, or %40 as
+// URLs have it, instead of matching an expression, whose time at a text of many @ would be the longer.
 func newEmailFinder() func(context.Context, string) ([]span, error) {
 	tlds := make(map[string]bool, len(xurls.TLDs))
 	for _, tld := range xurls.TLDs {
 		tlds[tld] = true
 	}
-	return func(_ context.Context, text string) ([]span, error) {
+	return func(ctx context.Context, text string) ([]span, error) {
 		var found []span
 		for at := 0; ; at++ {
-			i := strings.IndexByte(text[at:], '@')
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			i := strings.IndexAny(text[at:], "@%")
 			if i < 0 {
 				return found, nil
 			}
 			at += i
+			behind := at + 1
+			if text[at] == '%' {
+				if !strings.HasPrefix(text[at:], "%40") {
+					continue
+				}
+				behind = at + len("%40")
+			}
 			start := localPart(text, at)
-			end := at + 1 + domainLen(text[at+1:], tlds)
-			if start < at && end > at+1 && text[start:at] != "git" && !inURL(text, at) {
+			end := behind + domainLen(text[behind:], tlds)
+			if start < at && end > behind && text[start:at] != "git" && !isCode(text, behind, end) && !inURL(text, at) {
 				found = append(found, span{start, end})
 			}
 		}
 	}
 }
 
-// localPart returns where the part before the @ at the offset starts.
+// localPart returns where the part before the @ or %40 at the offset starts.
 func localPart(text string, at int) int {
 	start := at
 	for start > 0 && at-start < maxLocalPart {
@@ -49,8 +59,37 @@ func localPart(text string, at int) int {
 		}
 		start -= size
 	}
+	if text[at] == '%' { // what is escaped before it, other than + and %, is not of it
+		for from := start; ; {
+			i := strings.IndexByte(text[from:at], '%')
+			if i < 0 {
+				break
+			}
+			from += i + 1
+			if from+2 <= at && text[from:from+2] != "2B" && text[from:from+2] != "25" {
+				start = from + 2
+			}
+		}
+	}
 	// A quote or a dot before an address is not of it.
 	return start + len(text[start:at]) - len(strings.TrimLeft(text[start:at], ".'%"))
+}
+
+// isCode tells whether the domain at text[start:end] is an attribute of a variable, as where matrices are multiplied:
+// W@x.data, A@B.dot(C). Domains of one letter exist below few top-level domains of more than two; and in prose a
+// bracket stands close behind an address of a well-known one at the most.
+func isCode(text string, start, end int) bool {
+	before, tld, _ := cutLast(text[start:end], '.')
+	switch tld {
+	case "com", "net", "org":
+		return false
+	}
+	_, label, ok := cutLast(before, '.')
+	if !ok {
+		label = before
+	}
+	called := end < len(text) && text[end] == '('
+	return len(tld) > 2 && (len(label) == 1 || called) || len(label) == 1 && called
 }
 
 // domainLen returns the length of the longest domain at the start of rest: two labels or more, the last one known.

@@ -2,6 +2,7 @@ package sensitive
 
 import (
 	"cmp"
+	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,9 +109,12 @@ func replace(text string, found []match) string {
 
 // candidates calls accept with each match of re, and returns the spans that it gives. Where it gives none, the
 // search goes on behind the first group of the candidate, since the next group may start another.
-func candidates(re *regexp.Regexp, text string, accept func(c span) (span, bool)) []span {
+func candidates(ctx context.Context, re *regexp.Regexp, text string, accept func(c span) (span, bool)) ([]span, error) {
 	var found []span
 	for at := 0; at < len(text); {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		loc := re.FindStringIndex(text[at:])
 		if loc == nil {
 			break
@@ -122,29 +126,33 @@ func candidates(re *regexp.Regexp, text string, accept func(c span) (span, bool)
 			continue
 		}
 		at = c.start
-		for at < len(text) && isWord(text[at]) {
+		for at < c.end && isWord(text[at]) {
 			at++
 		}
 		at = max(at, c.start+1)
 	}
-	return found
+	return found, nil
 }
 
 // standsAlone tells whether s is not a part of something longer: a word, a path, a dotted or dashed number.
 func standsAlone(text string, s span) bool {
-	if s.start > 0 {
-		before := text[s.start-1]
-		if isWord(before) || isJoint(before) && s.start > 1 && isWord(text[s.start-2]) {
-			return false
-		}
+	return startsAlone(text, s.start) && endsAlone(text, s.end)
+}
+
+func startsAlone(text string, start int) bool {
+	if start == 0 {
+		return true
 	}
-	if s.end < len(text) {
-		after := text[s.end]
-		if isWord(after) || isJoint(after) && s.end+1 < len(text) && isWord(text[s.end+1]) {
-			return false
-		}
+	before := text[start-1]
+	return !isWord(before) && (!isJoint(before) || start == 1 || !isWord(text[start-2]))
+}
+
+func endsAlone(text string, end int) bool {
+	if end == len(text) {
+		return true
 	}
-	return true
+	after := text[end]
+	return !isWord(after) && (!isJoint(after) || end+1 == len(text) || !isWord(text[end+1]))
 }
 
 func isWord(c byte) bool {

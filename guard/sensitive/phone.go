@@ -21,7 +21,6 @@ const (
 // phoneFinder finds telephone numbers that the numbering plans of libphonenumber know.
 type phoneFinder struct {
 	run     *regexp.Regexp // digits and what stands between them in a number
-	digits  *regexp.Regexp
 	regions []phoneRegion
 }
 
@@ -67,24 +66,25 @@ func newPhoneFinder(regions []string) (*phoneFinder, error) {
 	}
 	return &phoneFinder{
 		run:     regexp.MustCompile(`[+(]*\d[\d ().+/-]*\d`),
-		digits:  regexp.MustCompile(`\d+`),
 		regions: known,
 	}, nil
 }
 
 func (f *phoneFinder) find(ctx context.Context, text string) ([]span, error) {
 	var found []span
+	free := 0
 	for _, loc := range f.run.FindAllStringIndex(text, -1) {
 		if loc[1]-loc[0] < minPhoneDigits {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		words := wordsOf(text, loc[0], loc[1])
 		for i := 0; i < len(words); {
-			number, n := f.numberAt(text, words[i:])
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			number, n := f.numberAt(text, words[i:], free)
 			if n > 0 {
+				free = number.end
 				found = append(found, number)
 			}
 			i += max(n, 1)
@@ -93,7 +93,7 @@ func (f *phoneFinder) find(ctx context.Context, text string) ([]span, error) {
 	return found, nil
 }
 
-// wordsOf splits text[start:end] at its spaces.
+// wordsOf splits text[start:end] at its spaces, and leaves out what no number starts or ends with.
 func wordsOf(text string, start, end int) []span {
 	var words []span
 	for start < end {
@@ -101,8 +101,10 @@ func wordsOf(text string, start, end int) []span {
 		if n < 0 {
 			n = end - start
 		}
-		if n > 0 {
-			words = append(words, span{start, start + n})
+		word := strings.TrimLeft(text[start:start+n], ")./-")
+		from := start + n - len(word)
+		if word = strings.TrimRight(word, "()+./-"); word != "" {
+			words = append(words, span{from, from + len(word)})
 		}
 		start += n + 1
 	}
@@ -110,8 +112,8 @@ func wordsOf(text string, start, end int) []span {
 }
 
 // numberAt returns the number that starts with the first word, and how many words it has, 0 for none. The longest
-// counts.
-func (f *phoneFinder) numberAt(text string, words []span) (span, int) {
+// counts. What is before free is taken already, and the number is no part of it.
+func (f *phoneFinder) numberAt(text string, words []span, free int) (span, int) {
 	most := 0
 	for most < len(words) && words[most].end-words[0].start <= maxPhone && countDigits(text[words[0].start:words[most].end]) <= maxPhoneDigits {
 		most++
@@ -121,7 +123,7 @@ func (f *phoneFinder) numberAt(text string, words []span) (span, int) {
 		if s := text[whole.start:whole.end]; s[0] == '(' && (strings.HasPrefix(s, "(+") || !strings.Contains(s, ")")) {
 			whole.start++ // the bracket is around the number or what follows it
 		}
-		if standsAlone(text, whole) && f.isNumber(text[whole.start:whole.end]) {
+		if startsAlone(text[free:], whole.start-free) && endsAlone(text, whole.end) && f.isNumber(text[whole.start:whole.end]) {
 			return whole, n
 		}
 	}
@@ -142,15 +144,15 @@ func countDigits(s string) int {
 // grouping keeps dates, order numbers and columns of figures from being numbers.
 func (f *phoneFinder) isNumber(s string) bool {
 	digits := countDigits(s)
-	if digits < minPhoneDigits {
+	if digits < minPhoneDigits || strings.LastIndexByte(s, '+') > 0 {
 		return false
 	}
 	if s[0] == '+' {
 		number, err := phonenumbers.Parse(s, phonenumbers.UNKNOWN_REGION)
 		return err == nil && phonenumbers.IsValidNumber(number)
 	}
-	groups := f.digits.FindAllString(s, -1)
-	if len(groups) < 2 || strings.ContainsRune(s, '+') {
+	groups := digitGroups(s)
+	if len(groups) < 2 {
 		return false
 	}
 	for _, region := range f.regions {
@@ -162,7 +164,8 @@ func (f *phoneFinder) isNumber(s string) bool {
 			continue
 		}
 		for _, format := range []phonenumbers.PhoneNumberFormat{phonenumbers.NATIONAL, phonenumbers.INTERNATIONAL} {
-			if slices.Equal(groups, f.digits.FindAllString(phonenumbers.Format(number, format), -1)) {
+			printed := phonenumbers.Format(number, format)
+			if slices.EqualFunc(groups, digitGroups(printed), func(a, b span) bool { return s[a.start:a.end] == printed[b.start:b.end] }) {
 				return true
 			}
 		}

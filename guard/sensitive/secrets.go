@@ -3,7 +3,9 @@ package sensitive
 import (
 	"context"
 	"math"
+	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"github.com/spf13/viper"
@@ -19,18 +21,26 @@ type secretRules struct {
 	allowed []*config.Allowlist
 }
 
-// secretRule is a rule, and whether its matches are short enough to be looked for near its words alone.
+// secretRule is a rule, and what we know about it.
 type secretRule struct {
 	config.Rule
-	local bool
+	local  bool                     // its matches are short enough to be looked for near its words alone
+	accept func(secret string) bool // if set, a secret has to pass it
 }
 
-// What may follow a secret: in code, as the rules have it, and in prose as well. A bracket that opens is not among
-// it, since a name with one behind it is called.
+// What may follow a secret: in code, as the rules have it, and in prose as well, of whichever script. A bracket that
+// opens is not among it, since a name with one behind it is called.
 const (
 	codeEnd  = "(?:[\\x60'\"\\s;]|\\\\[nr]|$)"
-	proseEnd = "(?:[\\x60'\"\\s;,.:!?)>\\]}<&|*]|\\\\[nr]|$)"
+	proseEnd = "(?:[\\x60'\"\\s;,.:!?)>\\]}<&|*]|[^\\x00-\\x7f]|\\\\[nr]|$)"
 )
+
+// curlStart matches how the rules for credentials that are given to curl start. From there they reach over lines, and
+// so take one credential of several. What they are to find is looked for by itself, and then for curl before it.
+const curlStart = `^\\bcurl\\b\(\?:\.\*\??\|.*?\{1,5\}\)`
+
+// curlReach is how far before its credentials the word curl may be, in bytes.
+const curlReach = 1024
 
 func newSecretRules() (*secretRules, error) {
 	// A reader of our own leaves viper's global one alone; Translate asks that for the name of its file, no more.
@@ -43,8 +53,10 @@ func newSecretRules() (*secretRules, error) {
 	if err := v.Unmarshal(&file); err != nil {
 		return nil, api.Errorf(api.CodeInternal, "the rules for secrets cannot be decoded: %w", err)
 	}
+	curl := regexp.MustCompile(curlStart)
 	for i := range file.Rules {
 		file.Rules[i].Regex = strings.ReplaceAll(file.Rules[i].Regex, codeEnd, proseEnd)
+		file.Rules[i].Regex = curl.ReplaceAllLiteralString(file.Rules[i].Regex, "")
 	}
 	cfg, err := file.Translate()
 	if err != nil {
@@ -56,6 +68,10 @@ func newSecretRules() (*secretRules, error) {
 		if rule.Regex == nil || rule.Path != nil {
 			continue
 		}
+		if rule.RuleID == "generic-api-key" {
+			digests := &config.Allowlist{RegexTarget: "match", Regexes: []*regexp.Regexp{regexp.MustCompile(harmlessKeys)}}
+			rule.Allowlists = append(slices.Clip(rule.Allowlists), digests)
+		}
 		parsed, err := syntax.Parse(rule.Regex.String(), syntax.Perl)
 		if err != nil {
 			return nil, api.Errorf(api.CodeInternal, "the rule %s for secrets cannot be parsed: %w", rule.RuleID, err)
@@ -64,11 +80,15 @@ func newSecretRules() (*secretRules, error) {
 		// Half of it, so that a match at the edge hides none that belongs to the word.
 		r.rules = append(r.rules, secretRule{Rule: rule, local: width >= 0 && width <= near/2})
 	}
+	r.rules = append(r.rules, ownRules()...)
 	return r, nil
 }
 
 func (r *secretRules) find(ctx context.Context, text string) ([]span, error) {
-	found := r.urlPasswords(text)
+	found, err := r.urlPasswords(ctx, text)
+	if err != nil {
+		return nil, err
+	}
 	words := newWords(text)
 	for _, rule := range r.rules {
 		parts := words.around(rule.Keywords)
@@ -79,7 +99,11 @@ func (r *secretRules) find(ctx context.Context, text string) ([]span, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			found = append(found, r.findIn(rule, text, part)...)
+			secrets, err := r.findIn(ctx, rule, text, part)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, secrets...)
 		}
 	}
 	return found, nil
@@ -87,17 +111,23 @@ func (r *secretRules) find(ctx context.Context, text string) ([]span, error) {
 
 // findIn tries a rule on a part of the text. What touches an end of the part, other than of the text, is left out:
 // it might not match with what comes before or behind, and is not near enough to a word.
-func (r *secretRules) findIn(rule secretRule, text string, part span) []span {
+func (r *secretRules) findIn(ctx context.Context, rule secretRule, text string, part span) ([]span, error) {
 	var found []span
 	for _, loc := range rule.Regex.FindAllStringIndex(text[part.start:part.end], -1) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		start, end := part.start+loc[0], part.start+loc[1]
 		if start == part.start && start > 0 || end == part.end && end < len(text) {
+			continue
+		}
+		if slices.Contains(rule.Keywords, "curl") && !strings.Contains(text[max(0, start-curlReach):start], "curl") {
 			continue
 		}
 		whole := strings.TrimRight(text[start:end], "\n")
 		sp := secretOf(rule.Rule, whole)
 		secret := whole[sp.start:sp.end]
-		if rule.Entropy > 0 && entropy(secret) <= rule.Entropy {
+		if rule.Entropy > 0 && entropy(secret) <= rule.Entropy || rule.accept != nil && !rule.accept(secret) {
 			continue
 		}
 		line := lineOf(text, start, end)
@@ -105,7 +135,7 @@ func (r *secretRules) findIn(rule secretRule, text string, part span) []span {
 			found = append(found, span{start + sp.start, start + sp.end})
 		}
 	}
-	return found
+	return found, nil
 }
 
 // secretOf returns the part of a match that is the secret: the rule's group, or the first that matched, or all.
@@ -126,6 +156,17 @@ func secretOf(rule config.Rule, whole string) span {
 // has none, since a text has neither.
 func passes(lists []*config.Allowlist, secret, whole, line string) bool {
 	for _, list := range lists {
+		either := list.MatchCondition == config.AllowlistMatchOr
+		if !either && len(list.Paths)+len(list.Commits) > 0 {
+			continue
+		}
+		byWord, _ := list.ContainsStopWord(secret)
+		if either && byWord {
+			return true
+		}
+		if !either && !byWord && len(list.StopWords) > 0 {
+			continue
+		}
 		target := secret
 		switch list.RegexTarget {
 		case "match":
@@ -133,29 +174,27 @@ func passes(lists []*config.Allowlist, secret, whole, line string) bool {
 		case "line":
 			target = line
 		}
-		byRegex := list.RegexAllowed(target)
-		byWord, _ := list.ContainsStopWord(secret)
-		if list.MatchCondition == config.AllowlistMatchOr {
-			if byRegex || byWord {
-				return true
-			}
-			continue
-		}
-		if len(list.Paths) == 0 && len(list.Commits) == 0 &&
-			(len(list.Regexes) == 0 || byRegex) && (len(list.StopWords) == 0 || byWord) {
+		if list.RegexAllowed(target) || !either && len(list.Regexes) == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// lineOf returns the lines that text[start:end] is on.
+// lineReach is how much of the line around a match is looked at for harmless words, in bytes to each side. A file
+// that is one line of 100 KB would else be read again for each match, and one harmless word would excuse all of it.
+const lineReach = 128
+
+// lineOf returns the lines that text[start:end] is on, as far as lineReach.
 func lineOf(text string, start, end int) string {
-	from := strings.LastIndexByte(text[:start], '\n') + 1
-	if to := strings.IndexByte(text[end:], '\n'); to >= 0 {
-		return text[from : end+to]
+	from, to := max(0, start-lineReach), min(len(text), end+lineReach)
+	if i := strings.LastIndexByte(text[from:start], '\n'); i >= 0 {
+		from += i + 1
 	}
-	return text[from:]
+	if i := strings.IndexByte(text[end:to], '\n'); i >= 0 {
+		to = end + i
+	}
+	return text[from:to]
 }
 
 // entropy is Shannon's, in bits for each character.
@@ -172,47 +211,4 @@ func entropy(s string) float64 {
 		bits -= p * math.Log2(p)
 	}
 	return bits
-}
-
-// urlPasswords finds the password in scheme://user:password@host, for which there is no rule.
-func (r *secretRules) urlPasswords(text string) []span {
-	var found []span
-	for at := 0; ; {
-		i := strings.Index(text[at:], "://")
-		if i < 0 {
-			return found
-		}
-		start := at + i + len("://")
-		scheme := at+i > 0 && isWord(text[at+i-1])
-		end := start + authorityLen(text[start:])
-		at = start
-		if !scheme {
-			continue
-		}
-		user, _, ok := cutLast(text[start:end], '@')
-		if !ok {
-			continue
-		}
-		name, password, ok := strings.Cut(user, ":")
-		if ok && password != "" && !passes(r.allowed, password, user, user) {
-			from := start + len(name) + 1
-			found = append(found, span{from, from + len(password)})
-		}
-		at = end
-	}
-}
-
-// authorityLen is the length of the user, host and port that rest starts with.
-func authorityLen(rest string) int {
-	if i := strings.IndexAny(rest, "/?# \t\r\n\"'`<>\\[]"); i >= 0 {
-		return i
-	}
-	return len(rest)
-}
-
-func cutLast(s string, sep byte) (before, after string, found bool) {
-	if i := strings.LastIndexByte(s, sep); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return s, "", false
 }
