@@ -212,10 +212,13 @@ type CompactionStarted struct {
 
 // CompactionFailed is the data of compaction_failed: this attempt gave no summary.
 type CompactionFailed struct {
-	Attempt    int            `json:"attempt"`
-	Code       Code           `json:"code"`
-	Message    string         `json:"message"`
-	RetryAt    time.Time      `json:"retry_at,omitzero"` // when the next attempt may start; zero when there is none
+	Attempt int       `json:"attempt"`
+	Code    Code      `json:"code"`
+	Message string    `json:"message"`
+	RetryAt time.Time `json:"retry_at,omitzero"` // when the next attempt may start; zero when there is none
+	// GivenUp: no further attempt is made and the run goes on. The items are left out for the model, and a word of the
+	// host that says so stands in their place: compaction_finished follows with it.
+	GivenUp    bool           `json:"given_up,omitempty"`
 	Usage      Usage          `json:"usage,omitzero"`
 	Guardrails []GuardVerdict `json:"guardrails,omitempty"`
 }
@@ -223,6 +226,8 @@ type CompactionFailed struct {
 // CompactionFinished is the data of compaction_finished. Summary stands for the items from then on; the complete
 // history stays readable. Without Items and ItemBytes nothing could be made smaller, and the call is tried as it is.
 type CompactionFinished struct {
+	// Attempt is the one that gave the summary; 0 where no model did: items were only shortened, or, with Items, left
+	// out after a compaction_failed that was given up.
 	Attempt int    `json:"attempt"`
 	Summary string `json:"summary,omitempty"`
 	Items   int    `json:"items"`

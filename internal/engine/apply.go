@@ -279,6 +279,8 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		case e.Lost:
 		case e.Final:
 			t.Call.Failure = &Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable}
+		case e.GivenUp:
+			t.Compaction.GivenUp = true
 		case e.Code == api.CodeContextExhausted:
 			t.Compaction.Shrink++
 		default:
@@ -296,7 +298,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		}
 		s.chargeAside(t, e.Usage)
 		s.Context.compacted(e.Plan, len(e.Summary))
-		t.Compaction = Compaction{Attempt: t.Compaction.Attempt, Done: t.Compaction.Done + 1}
+		t.Compaction = t.Compaction.finished(e.More)
 		t.TakeOvers = 0
 
 	case GrantRevoked:

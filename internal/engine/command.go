@@ -83,12 +83,16 @@ type Begin struct {
 }
 
 // Compact records what the host has planned for a conversation that does not fit, or that is to be summarised:
-// the intent of a summary, or at once that long entries are shortened. Full: nothing can be done.
+// the intent of a summary, or at once that long entries are shortened. Full: nothing can be done. Note is the plan's
+// [Transcript.Note], for what no model summarises; Fixed are the bytes of the request beside the conversation and the
+// addendum.
 type Compact struct {
 	Run   string
 	Epoch uint64
 	Plan  Plan
 	Full  *Full
+	Note  string
+	Fixed int
 }
 
 // Compacted is a summary.

@@ -99,6 +99,15 @@ func TestCompaction(t *testing.T) {
 			activity: "idle",
 		},
 		{
+			name:     "once something was summarised after all, the rest is tried again",
+			given:    then(before, plan(engine.Plan{}), begin, fails(api.CodeContextExhausted, false), summarises, summarised),
+			when:     plan(engine.Plan{}),
+			events:   []string{"compaction_finished 0"},
+			pending:  []string{"model 1/2"},
+			due:      "+0s",
+			activity: "active",
+		},
+		{
 			name:     "C45 what overflowed when it was tried ends the run",
 			given:    then(before, plan(engine.Plan{}), begin, fails(api.CodeContextExhausted, false)),
 			when:     plan(engine.Plan{}),
@@ -252,13 +261,6 @@ func TestCompaction(t *testing.T) {
 			},
 		},
 		{
-			name:     "and with ever less, but not for ever",
-			given:    then(before, times(6, summarises, summaryFails(api.CodeContextExhausted, false)), summarises),
-			when:     summaryFails(api.CodeContextExhausted, false),
-			events:   []string{"compaction_failed 7 context_exhausted final", "turn_ended r1 failed context_exhausted"},
-			activity: "idle",
-		},
-		{
 			name:     "RE7 one that was lost in a take-over is charged as estimated, and made again",
 			given:    running,
 			when:     takeOver,
@@ -379,6 +381,22 @@ func TestOverflow(t *testing.T) {
 			given:    then(given, summarises, summarised, begin),
 			when:     overflows,
 			events:   []string{"model_failed 1/2 context_exhausted final", "turn_ended r1 failed context_exhausted"},
+			activity: "idle",
+		},
+		{
+			name:     "LI5 unless it was of a smaller request: then there is more to summarise",
+			given:    []move{say(strings.Repeat("x", 1000)), begin, overflows, summarises, summarised, begin},
+			when:     overflows,
+			events:   []string{"model_failed 1/2 context_exhausted compact"},
+			pending:  []string{"compact 2"},
+			due:      "+0s",
+			activity: "active",
+		},
+		{
+			name:     "LI5 and a third one that is no smaller than the second ends the run",
+			given:    []move{say(strings.Repeat("x", 1000)), begin, overflows, summarises, summarised, begin, overflows, plan(engine.Plan{}), begin},
+			when:     overflows,
+			events:   []string{"model_failed 1/3 context_exhausted final", "turn_ended r1 failed context_exhausted"},
 			activity: "idle",
 		},
 		{

@@ -81,6 +81,8 @@ func histories() map[string]func(testing.TB) *play {
 			summaryFails(api.CodeContextExhausted, false), summarises, takeOver, summarises, summarised, plan(engine.Plan{ItemBytes: 512, Bytes: 90}), begin, says("done")),
 		"context_exhausted": make(worker(), say("hi"), begin, fails(api.CodeContextExhausted, false), isFull(engine.Full{Item: "the message", Bytes: 9, Room: 3})),
 		"compact_run":       make(worker(), say("hi"), begin, says("hello"), say("", compactNow), queued("next"), summarises, summarised, begin, says("done")),
+		"compact_series":    make(worker(), say("hi"), begin, says("hello"), say("", compactNow), queued("next"), summarises, summaryFails(api.CodeContextExhausted, false), summarises, summarised, summarises, summarised, plan(engine.Plan{}), begin, says("done")),
+		"summary_given_up":  make(worker(), say("hi"), begin, says("hello"), say("again"), summarises, summaryFails(api.CodeContentFiltered, false), takeOver, leavesOut, begin, fails(api.CodeContextExhausted, false), plan(engine.Plan{}), begin, says("done")),
 		"compact_failed":    make(worker(), say("hi"), begin, says("hello"), say("", compactNow), summarises, summaryFails(api.CodeQuotaExhausted, false)),
 		"deleted":           make(worker(), append([]move{say("hi"), queued("next")}, append(tool, remove)...)...),
 	}

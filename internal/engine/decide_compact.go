@@ -20,6 +20,14 @@ func reserve(max, window int) int { return min(max, window/4+1) }
 // leastReserve is the room that an answer has where nothing can be made smaller.
 func leastReserve(max, window int) int { return min(max, window/16+1) }
 
+// reserve is the room that the turn's next answer is to have behind a request with so many bytes beside the
+// conversation: long instructions leave half of the rest to the conversation.
+func (s *State) reserve(window, beside int) int {
+	most := nextCall(s.Turn).max
+	left := usable(window) - s.Context.Tokens(beside)
+	return min(reserve(most, window), max(left/2, leastReserve(most, window)))
+}
+
 // minOutput is what an answer may ask for where the estimate says that nothing is left.
 const minOutput = 16
 
@@ -29,7 +37,7 @@ func (s *State) fitting(most, size, window int) int {
 		return most
 	}
 	left := max(usable(window)-s.Context.Tokens(size), minOutput)
-	if s.Context.Over > 0 || s.Context.Tried { // a second overflow ends the turn: not all that may be left is asked for
+	if s.Context.Over > 0 || s.Context.Tried { // another overflow may end the turn: not all that may be left is asked for
 		left = min(left, reserve(most, window))
 	}
 	if s.Context.Tried {
@@ -43,11 +51,11 @@ func (s *State) fitting(most, size, window int) int {
 func Fits(s *State, fixed, window int) bool {
 	t := s.Turn
 	window = s.Context.smaller(s.Context.Window(window))
-	if t == nil || window <= 0 || s.Context.Tried && s.Context.Over == 0 {
+	if t == nil || window <= 0 || s.Context.Tried {
 		return true
 	}
-	size := fixed + t.Addendum + s.Context.Bytes
-	return s.Context.Tokens(size)+reserve(nextCall(t).max, window) <= usable(window)
+	beside := fixed + t.Addendum
+	return s.Context.Tokens(beside+s.Context.Bytes)+s.reserve(window, beside) <= usable(window)
 }
 
 // SummaryTokens is what a summary may have, by a model's window in tokens, 0 if unknown, and by what overflows taught
@@ -63,6 +71,16 @@ func summaryTokens(window int) int {
 	return min(api.MaxCompactionTokens, max(window/4, 1))
 }
 
+// GuidanceBytes is what of the guidance for a summary its request has room for: a quarter of the window, and less where
+// a request for a summary did not fit.
+func GuidanceBytes(s *State, window int) int {
+	n := api.MaxGuidanceBytes
+	if window = s.Context.smaller(s.Context.Window(window)); window > 0 {
+		n = min(n, bytesOf(s.Context.Tokens, window/4))
+	}
+	return n >> s.Turn.Compaction.Shrinks()
+}
+
 // Room is what a plan has to keep to. summarising is what a summary's request has beside what it summarises, in
 // bytes. Where nothing is known of the window, there is room for what the conversation has now.
 func Room(s *State, fixed, summarising, window int) Window {
@@ -76,12 +94,16 @@ func Room(s *State, fixed, summarising, window int) Window {
 	summary := summaryTokens(window)
 	w := Window{
 		Run:     t.Run,
-		Room:    bytesOf(s.Context.Tokens, usable(window)-reserve(most, window)) - beside,
-		Source:  (bytesOf(s.Context.Tokens, usable(window)-summary) - summarising) * 3 / 4 >> t.Compaction.Shrink, // quoting makes a text longer
+		Room:    bytesOf(s.Context.Tokens, usable(window)-s.reserve(window, beside)) - beside,
+		Source:  (bytesOf(s.Context.Tokens, usable(window)-summary) - summarising) * 3 / 4 >> t.Compaction.Shrinks(), // quoting makes a text longer
 		Summary: bytesOf(s.Context.Tokens, summary),
 		All:     t.Compact,
+		Vain:    s.Context.Vain,
 	}
-	if !t.Compact && !s.Context.Tried {
+	if t.Compaction.GivenUp { // nobody is shown anything
+		w.Source = maxBytes
+	}
+	if !t.Compact {
 		w.Last = bytesOf(s.Context.Least, usable(all)-leastReserve(most, all)) - beside
 	}
 	return w
@@ -98,26 +120,40 @@ func (d *decision) compact(c Compact) {
 	if t == nil || t.Run != c.Run || t.Cancel || t.open() || t.inFlight() || Underived(d.s) || d.env.Now.Before(t.Compaction.RetryAt) {
 		return
 	}
-	if c.Full == nil && c.Plan.Items > 0 {
-		d.emit(CompactionStarted{Run: t.Run, Attempt: t.Compaction.Attempt + 1, Epoch: c.Epoch, Model: t.Model, Plan: c.Plan, Tokens: d.s.Context.Tokens(d.s.Context.Bytes)})
+	if c.Full == nil && c.Plan.Items > 0 && !t.Compaction.GivenUp {
+		d.emit(CompactionStarted{Run: t.Run, Attempt: t.Compaction.Attempt + 1, Epoch: c.Epoch, Model: t.Model, Plan: c.Plan, Tokens: d.s.Context.about(d.s.Context.Bytes)})
 		return
 	}
 	switch {
+	case c.Full == nil && c.Plan.Items > 0:
+		d.emit(CompactionFinished{Run: t.Run, Plan: c.Plan, Summary: c.Note, Tokens: d.s.Context.about(c.Plan.Bytes + len(c.Note)), More: t.Compact})
 	case c.Full == nil && c.Plan.ItemBytes > 0:
-		d.emit(CompactionFinished{Run: t.Run, Plan: c.Plan, Tokens: d.s.Context.Tokens(c.Plan.Bytes)})
-	case t.Compact: // there is nothing older to summarise
+		d.emit(CompactionFinished{Run: t.Run, Plan: c.Plan, Tokens: d.s.Context.about(c.Plan.Bytes), More: t.Compact})
+	case t.Compact: // there is nothing older to summarise, or nothing any more
 		d.end(api.StatusCompleted, "", "", false)
-	case c.Full == nil && !d.s.Context.Tried: // nothing can be made smaller
-		d.emit(CompactionFinished{Run: t.Run, Tokens: d.s.Context.Tokens(d.s.Context.Bytes)})
+	case c.Full == nil && !d.s.Context.Tried && !d.s.Context.Vain: // nothing can be made smaller
+		d.emit(CompactionFinished{Run: t.Run, Tokens: d.s.Context.about(d.s.Context.Bytes)})
 	default:
-		d.fail(api.CodeContextExhausted, fullText(c.Full), false)
+		d.fail(api.CodeContextExhausted, fullText(c.Full, c.Fixed, t.Addendum), false)
 	}
 	d.advance()
 }
 
-func fullText(f *Full) string {
+// fullText says what is too much: an item, or what a request has beside the conversation where that is larger.
+func fullText(f *Full, fixed, addendum int) string {
 	if f == nil {
 		return "the conversation does not fit the model's window, and nothing of it can be summarised or shortened"
+	}
+	if beside := fixed + addendum; f.Bytes <= beside {
+		what, shorten := fmt.Sprintf("the agent's instructions and tools have %d bytes", fixed), "shorten them"
+		if addendum > 0 {
+			what += fmt.Sprintf(", the turn's instruction addendum %d", addendum)
+		}
+		if addendum > fixed {
+			shorten = "shorten the addendum"
+		}
+		return fmt.Sprintf("the request does not fit the model's window: %s, and about %d are left for the conversation, of which the largest part has %d; %s, or choose a model with a larger window",
+			what, max(f.Room, 0), f.Bytes, shorten)
 	}
 	if f.Bytes <= f.Room {
 		return fmt.Sprintf("the conversation does not fit the model's window: its newest part has more than the %d bytes that are left for it, the largest of it is %s with %d; send less, or choose a model with a larger window",
@@ -135,14 +171,26 @@ func (d *decision) compacted(c Compacted) {
 	}
 	plan := t.Compaction.Plan
 	d.emit(CompactionFinished{Run: c.Run, Attempt: c.Attempt, Epoch: c.Epoch, Plan: plan, Summary: c.Summary,
-		Tokens: d.s.Context.Tokens(plan.Bytes + len(c.Summary)), Usage: c.Usage, Checks: c.Checks})
+		Tokens: d.s.Context.about(plan.Bytes + len(c.Summary)), More: t.Compact, Usage: c.Usage, Checks: c.Checks})
 	d.advance()
 }
 
 // maxShrinks bounds how often a smaller part is tried where what is to be summarised does not fit either.
 const maxShrinks = 6
 
-// compactError records an attempt without a summary, and either the time of the next one or the end of the run.
+// inSummary reports whether a failure lies in the summary itself: the next call need not fail of it, and would never be
+// made if the run failed instead. Any other, such as a provider that cannot be reached, the next call meets too.
+func inSummary(code api.Code) bool {
+	switch code {
+	case api.CodeStreamCut, api.CodeContentFiltered, api.CodeContextExhausted, api.CodeRequestTooLarge, api.CodeProviderError,
+		api.CodeGuardrailBlocked, api.CodeGuardrailFailed, api.CodeHookVetoed, api.CodeHookFailed:
+		return true
+	}
+	return false
+}
+
+// compactError records an attempt without a summary, and the time of the next one, that there will be none, or the end
+// of the run. One attempt is enough where a summary of this turn has come to nothing before.
 func (d *decision) compactError(c CompactError) {
 	t := d.s.Turn
 	if t == nil || !t.compacts(c.Run, c.Attempt, c.Epoch) {
@@ -152,9 +200,11 @@ func (d *decision) compactError(c CompactError) {
 	failures := t.Compaction.Failures + 1
 	switch {
 	case c.Cancelled || t.Cancel:
-	case c.Code == api.CodeContextExhausted && t.Compaction.Shrink < maxShrinks:
-	case c.Retryable && failures < api.MaxModelAttempts:
+	case c.Code == api.CodeContextExhausted && t.Compaction.Shrinks() < maxShrinks:
+	case c.Retryable && failures < api.MaxModelAttempts && !(inSummary(c.Code) && t.Compaction.Hopeless):
 		e.RetryAt = d.env.Now.Add(max(c.RetryAfter, retryDelay(failures, d.env.Jitter))).Truncate(time.Millisecond)
+	case inSummary(c.Code) && !t.Compact:
+		e.GivenUp = true
 	default:
 		e.Final, e.Retryable = true, c.Retryable
 		e.Message = "older history had to be summarised, and that failed: " + c.Message

@@ -280,8 +280,9 @@ type CompactionStarted struct {
 	Tokens  int          `json:"tokens,omitempty"` // estimate of the context before
 }
 
-// CompactionFailed ends an attempt without a summary. Lost, Final and Retryable are as in [ModelFailed]; without
-// RetryAt, Lost and Final a smaller part is summarised next.
+// CompactionFailed ends an attempt without a summary. Lost, Final and Retryable are as in [ModelFailed]. GivenUp: there
+// is no further attempt, and what was to be summarised is left out, with a word of the host in its place. Without
+// RetryAt, Lost, Final and GivenUp a smaller part is summarised next.
 type CompactionFailed struct {
 	Run       string             `json:"run"`
 	Attempt   int                `json:"attempt"`
@@ -291,12 +292,14 @@ type CompactionFailed struct {
 	RetryAt   time.Time          `json:"retry_at,omitzero"`
 	Lost      bool               `json:"lost,omitempty"`
 	Final     bool               `json:"final,omitempty"`
+	GivenUp   bool               `json:"given_up,omitempty"`
 	Retryable bool               `json:"retryable,omitempty"`
 	Usage     api.Usage          `json:"usage,omitzero"`
 	Checks    []api.GuardVerdict `json:"checks,omitempty"`
 }
 
-// CompactionFinished puts a plan into effect. Attempt is 0 where nothing was summarised.
+// CompactionFinished puts a plan into effect. Attempt is 0 where no model has summarised: entries are shortened, or
+// left out with a word of the host in their place.
 type CompactionFinished struct {
 	Run     string             `json:"run"`
 	Attempt int                `json:"attempt,omitempty"`
@@ -304,6 +307,7 @@ type CompactionFinished struct {
 	Plan    Plan               `json:"plan"`
 	Summary string             `json:"summary,omitempty"`
 	Tokens  int                `json:"tokens,omitempty"` // estimate of the context after
+	More    bool               `json:"more,omitempty"`   // of a run without a message: it plans again
 	Usage   api.Usage          `json:"usage,omitzero"`
 	Checks  []api.GuardVerdict `json:"checks,omitempty"`
 }

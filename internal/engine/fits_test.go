@@ -92,13 +92,17 @@ func TestAnAnswerAsksForNoMoreThanItsLimitOrItsWindowAllow(t *testing.T) {
 		if got.Max > max(left, least) {
 			t.Errorf("it asks for %d where %d are left", got.Max, left)
 		}
-		if engine.Fits(s, fixed, window) && got.Max < min(free.Max, window/4) {
+		part := 4
+		if s.Context.Tokens(fixed+len("be brief")) > window/3 { // long instructions leave half of the rest to the conversation
+			part = 16
+		}
+		if engine.Fits(s, fixed, window) && got.Max < min(free.Max, window/part) {
 			t.Errorf("it fits, but asks for %d of %d in a window of %d", got.Max, free.Max, window)
 		}
 	})
 }
 
-func TestWhatFitsALargerWindowOrASmallerRequestFitsToo(t *testing.T) {
+func TestWhatFitsALargerWindowOrAShorterConversationFitsToo(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := measured(t)
@@ -109,8 +113,9 @@ func TestWhatFitsALargerWindowOrASmallerRequestFitsToo(t *testing.T) {
 		if !engine.Fits(s, fixed, window) {
 			return
 		}
-		if less := rapid.IntRange(0, fixed).Draw(t, "less"); !engine.Fits(s, less, window) {
-			t.Errorf("%d bytes fit %d, but %d do not", fixed, window, less)
+		shorter := s.Clone()
+		if shorter.Context.Bytes = rapid.IntRange(0, s.Context.Bytes).Draw(t, "less"); !engine.Fits(shorter, fixed, window) {
+			t.Errorf("%d bytes fit %d, but %d do not", s.Context.Bytes, window, shorter.Context.Bytes)
 		}
 		// The reserve for the answer grows with the window, by less than the window does.
 		if more := window + rapid.IntRange(0, 100_000).Draw(t, "more"); !engine.Fits(s, fixed, more) {
@@ -206,6 +211,45 @@ func TestEachOverflowOfASummaryHalvesWhatItIsShown(t *testing.T) {
 		}
 		source = got
 		p.play(summarises)
+	}
+}
+
+// What did not fit one summary of a turn would not fit the next one either.
+func TestASeriesOfSummariesKeepsWhatItLearnt(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, worker()).play(say("hi"), summarises, summaryFails(api.CodeContextExhausted, false))
+	source := engine.Room(p.state, 0, 0, 100_000).Source
+	p.play(summarises, summarised)
+	if got := engine.Room(p.state, 0, 0, 100_000).Source; got > source*11/10 {
+		t.Errorf("behind a summary of what fitted %d bytes, the next one is shown %d", source, got)
+	}
+}
+
+// Guidance takes at most a part of a summary's request, and less of one that did not fit.
+func TestGuidanceForASummaryHasItsPartOfTheWindow(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, worker()).play(say("hi"), summarises)
+	for window, want := range map[int]int{0: api.MaxGuidanceBytes, 8_000: 4_000, 1_000_000: api.MaxGuidanceBytes} {
+		if got := engine.GuidanceBytes(p.state, window); got != want {
+			t.Errorf("in a window of %d it may have %d bytes, want %d", window, got, want)
+		}
+	}
+	p.play(summaryFails(api.CodeContextExhausted, false))
+	if got := engine.GuidanceBytes(p.state, 0); got != api.MaxGuidanceBytes/2 {
+		t.Errorf("after an overflow it may have %d bytes", got)
+	}
+}
+
+// Instructions that take most of a window leave room for a conversation.
+func TestLongInstructionsLeaveRoomForAConversation(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, worker()).play(say("hi"))
+	for _, percent := range []int{50, 70, 80} {
+		fixed := 100_000 * 2 * percent / 100 // bytes, two of them a token
+		room := engine.Room(p.state, fixed, 900, 100_000).Room
+		if least := (100_000*2 - fixed) / 4; room < least {
+			t.Errorf("instructions of %d%% leave %d bytes, want %d", percent, room, least)
+		}
 	}
 }
 

@@ -137,6 +137,11 @@ func summaryFails(code api.Code, retryable bool) move {
 	}
 }
 
+// leavesOut plans for what no model summarises.
+func leavesOut(p *play) {
+	p.do(engine.Compact{Run: p.state.Turn.Run, Epoch: p.epoch, Plan: engine.Plan{Keep: 5, Items: 3, Bytes: 100}, Note: "left out"})
+}
+
 func summaryCancelled(p *play) {
 	t := p.state.Turn
 	p.do(engine.CompactError{Run: t.Run, Attempt: t.Compaction.Attempt, Epoch: t.Compaction.Epoch, Code: api.CodeCancelled, Cancelled: true})

@@ -1,5 +1,11 @@
 package engine
 
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
 // Window is what a plan has to keep to. All sizes are in bytes, as [EntryBytes] counts them.
 type Window struct {
 	// Run is the run whose message is the current one. It is neither summarised nor shortened.
@@ -7,6 +13,8 @@ type Window struct {
 	// Room is what the context may have, Last what it may have where no plan brings it there: what estimates forbid and
 	// the provider may allow. Zero is no more than Room.
 	Room, Last int
+	// Vain: what was within Last has been tried as it is, and was too much.
+	Vain bool
 	// Source is what one summarising call may be shown. However little it is, it is shown one atom more.
 	Source int
 	// Summary is what the summary is expected to have.
@@ -41,32 +49,34 @@ func (p Plan) empty() bool { return p.Items <= 0 && p.ItemBytes <= 0 }
 // A series of plans ends: each summarises an atom more, or fits.
 //
 // In this order, a plan summarises what is older than the newest atoms, shortens what is kept, and summarises the
-// newest atom too (CO1–CO3).
+// newest atom too (CO1–CO3). Where none of it leads to Room, all that is older than the newest atom is summarised, and
+// what is left is tried as it is; was that in vain, the newest atom is summarised too.
 func (t *Transcript) Plan(w Window) (Plan, *Full) {
-	p, full := t.plan(w)
-	if full != nil && w.Last > max(w.Room, 0) {
-		w.Room = w.Last
-		p, full = t.plan(w)
+	l := layoutOf(t.context, w)
+	size := l.size(0, 0)
+	if size <= w.Room && !w.All {
+		return Plan{Bytes: size}, nil
 	}
-	return p, full
+	p, full := l.plan(size, size > w.Room)
+	if full == nil || w.Last <= max(w.Room, 0) {
+		return p, full
+	}
+	l.Room, l.Target = w.Last, 0
+	return l.plan(size, size > w.Last || w.Vain)
 }
 
-func (t *Transcript) plan(w Window) (Plan, *Full) {
-	l := layoutOf(t.context, w)
-	fits := l.size(0, 0) <= w.Room
-	if fits && !w.All {
-		return Plan{Bytes: l.size(0, 0)}, nil
-	}
-	if l.pinned > w.Room {
+// plan is Plan with Room as it is. much: what is there is too much as it is.
+func (l *layout) plan(size int, much bool) (Plan, *Full) {
+	if l.pinned > max(l.Room, 0) {
 		return Plan{}, l.full(l.current)
 	}
 	if p, ok := l.summarise(l.newest()); ok {
 		return p, nil
 	}
-	if fits {
-		return Plan{Bytes: l.size(0, 0)}, nil
+	if !much {
+		return Plan{Bytes: size}, nil
 	}
-	if n, ok := l.itemBytes(0, w.Room); ok {
+	if n, ok := l.itemBytes(0, l.Room); ok && size > l.Room {
 		return Plan{ItemBytes: n, Bytes: l.size(0, n)}, nil
 	}
 	if p, ok := l.summarise(l.settled()); ok {
@@ -74,6 +84,26 @@ func (t *Transcript) plan(w Window) (Plan, *Full) {
 	}
 	return Plan{}, l.full(l.largest())
 }
+
+// Note stands for what a plan leaves out where no model summarises it: the earlier summary if there is one, and a word
+// of the host that tells how much is not there. A word of that kind which the summary ends with is made one with it.
+func (t *Transcript) Note(p Plan) string {
+	left, earlier := p.Items, ""
+	if older := t.Older(p); len(older) > 0 && older[0].Kind == EntrySummary {
+		left, earlier = left-1, older[0].Text
+		if i := strings.LastIndex(earlier, noteBegin); i >= 0 && strings.HasSuffix(earlier, noteEnd) {
+			n := 0
+			_, _ = fmt.Sscan(earlier[i+len(noteBegin):], &n)
+			left, earlier = left+n, strings.TrimSpace(earlier[:i])
+		}
+	}
+	return strings.TrimSpace(earlier + "\n\n" + noteBegin + strconv.Itoa(left) + noteEnd)
+}
+
+const (
+	noteBegin = "[Word of the host: items of the conversation that are left out here, and could not be summarised: "
+	noteEnd   = ". The whole of them is in the history; the tool read_history, where you have it, reads it.]"
+)
 
 // layout is a context as a plan sees it.
 type layout struct {

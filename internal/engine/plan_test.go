@@ -133,7 +133,23 @@ func TestPlans(t *testing.T) { // CO1 CO2 CO3
 		},
 		"the current message is too long by the estimate, and the provider may take it": {
 			"message 100; answer 100; message 9000", engine.Window{Run: "r3", Room: 4000, Last: 9500, Source: 9000, Summary: 300},
-			engine.Plan{Bytes: 9500}, nil,
+			engine.Plan{Keep: 3, Items: 2, Bytes: 9100}, nil,
+		},
+		"and it is tried once nothing is older": {
+			"message 9000", engine.Window{Run: "r1", Room: 4000, Last: 9500, Source: 9000, Summary: 300},
+			engine.Plan{Bytes: 9100}, nil,
+		},
+		"it is tried with a result that the model has not seen": {
+			"message 9000; result 1000", engine.Window{Run: "r1", Room: 4000, Last: 12_000, Source: 9000, Summary: 300},
+			engine.Plan{Bytes: 9100 + 102 + 1100}, nil,
+		},
+		"and without it where that was in vain": {
+			"message 9000; result 1000", engine.Window{Run: "r1", Room: 4000, Last: 12_000, Vain: true, Source: 9000, Summary: 300},
+			engine.Plan{Items: 2, Bytes: 9100}, nil,
+		},
+		"what was in vain is not tried again": {
+			"message 9000", engine.Window{Run: "r1", Room: 4000, Last: 9500, Vain: true, Source: 9000, Summary: 300},
+			engine.Plan{}, &engine.Full{Item: "the message of run r1", Bytes: 9100, Room: 9500},
 		},
 		"it is tried with what is older summarised": {
 			"message 100; answer 300; message 9000", engine.Window{Run: "r3", Room: 4000, Last: 9500, Source: 9000, Summary: 300},
@@ -166,6 +182,10 @@ func TestPlans(t *testing.T) { // CO1 CO2 CO3
 		"by request nothing is done about a few short ones": {
 			"message 10; answer 10; message 10; answer 10; compact", engine.Window{Run: "r5", Room: 9000, Source: 9000, Summary: 300, All: true},
 			engine.Plan{Bytes: 440}, nil,
+		},
+		"by request all is summarised where there is no room at all": {
+			"message 10; answer 10; message 10; compact", engine.Window{Run: "r4", Room: -50, Source: 9000, Summary: 300, All: true},
+			engine.Plan{Items: 3}, nil,
 		},
 		"by request nothing is shortened that fits": {
 			"message 10; answer 8000; compact", engine.Window{Run: "r3", Room: 9000, Source: 9000, Summary: 3000, All: true},

@@ -343,11 +343,13 @@ func (p *play) line(event engine.Event) string {
 		add("%d %s", e.Attempt, e.Code)
 		flag(e.Lost, "lost")
 		flag(e.Final, "final")
+		flag(e.GivenUp, "given up")
 		if !e.RetryAt.IsZero() {
 			add("again %s", in(e.RetryAt))
 		}
 	case engine.CompactionFinished:
 		add("%d", e.Attempt)
+		flag(e.Attempt == 0 && e.Plan.Items > 0, "leaves out")
 		flag(e.Plan.ItemBytes > 0, "shortened")
 	case engine.GrantRevoked:
 		add("%s", e.Tool)

@@ -70,7 +70,7 @@ func public(e Event) (api.EventType, any) {
 	case CompactionStarted:
 		return api.EventCompactionStarted, api.CompactionStarted{Attempt: e.Attempt, Epoch: e.Epoch, Model: e.Model, Items: e.Plan.Items, ItemBytes: e.Plan.ItemBytes, Tokens: e.Tokens}
 	case CompactionFailed:
-		return api.EventCompactionFailed, api.CompactionFailed{Attempt: e.Attempt, Code: e.Code, Message: e.Message, RetryAt: e.RetryAt, Usage: e.Usage, Guardrails: e.Checks}
+		return api.EventCompactionFailed, api.CompactionFailed{Attempt: e.Attempt, Code: e.Code, Message: e.Message, RetryAt: e.RetryAt, GivenUp: e.GivenUp, Usage: e.Usage, Guardrails: e.Checks}
 	case CompactionFinished:
 		return api.EventCompactionFinished, api.CompactionFinished{Attempt: e.Attempt, Summary: e.Summary, Items: e.Plan.Items, ItemBytes: e.Plan.ItemBytes, Tokens: e.Tokens, Usage: e.Usage, Guardrails: e.Checks}
 	case GrantRevoked:

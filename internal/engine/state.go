@@ -82,7 +82,7 @@ type Call struct {
 	Failures int       `json:"failures,omitempty"` // provider failures of this call
 	Failure  *Failure  `json:"failure,omitempty"`  // the last one, where no further attempt is made
 	RetryAt  time.Time `json:"retry_at,omitzero"`
-	// Overflowed: an attempt of this call did not fit, and older history was, or is to be, summarised for it, once.
+	// Overflowed: an attempt of this call did not fit, and older history was, or is to be, summarised for it.
 	Overflowed bool `json:"overflowed,omitempty"`
 }
 
@@ -95,8 +95,23 @@ type Compaction struct {
 	Plan     Plan      `json:"plan,omitzero"` // of the newest attempt
 	Failures int       `json:"failures,omitempty"`
 	Shrink   int       `json:"shrink,omitempty"` // times that what was to be summarised did not fit either
+	Learnt   int       `json:"learnt,omitempty"` // such times of the turn's earlier summaries
 	RetryAt  time.Time `json:"retry_at,omitzero"`
-	Done     int       `json:"done,omitempty"` // in this turn
+	Done     int       `json:"done,omitempty"`     // in this turn, of those that need not be followed by another
+	GivenUp  bool      `json:"given_up,omitempty"` // there is no summary: the next plan takes effect without one
+	Hopeless bool      `json:"hopeless,omitempty"` // that has been so in this turn
+}
+
+// Shrinks is how often what a summary is shown is halved: a series keeps to what it has learnt.
+func (c *Compaction) Shrinks() int { return c.Shrink + c.Learnt }
+
+// finished is what remains of a compaction behind its end.
+func (c *Compaction) finished(more bool) Compaction {
+	after := Compaction{Attempt: c.Attempt, Done: c.Done, Learnt: c.Shrinks(), Hopeless: c.Hopeless || c.GivenUp}
+	if !more {
+		after.Done++
+	}
+	return after
 }
 
 // Failure is why a run is to end as failed.

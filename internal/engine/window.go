@@ -51,14 +51,17 @@ type Context struct {
 	// Known is the size of the newest request whose tokens a provider has reported, Reported are those tokens.
 	Known    int `json:"known,omitempty"`
 	Reported int `json:"reported,omitempty"`
-	// Over is the size of a request that was too much for the model, until one is not or nothing can be made smaller.
+	// Over is the size of the newest request that was too much for the model, until one is not.
 	Over int `json:"over,omitempty"`
 	// Limit are the tokens that the Model's window is taken to have by its overflows, 0 without one.
+	// Told: its provider said so.
 	Limit int          `json:"limit,omitempty"`
+	Told  bool         `json:"told,omitempty"`
 	Model api.ModelRef `json:"model,omitzero"`
-	// Tried: nothing could be made smaller, so a request that may be too much is made, until one is answered. The
-	// provider has the last word, and not an estimate.
+	// Tried: nothing could be made smaller, so a request that may be too much is made. The provider has the last word,
+	// and not an estimate. Vain: it was too much, and nothing has become smaller since.
 	Tried bool `json:"tried,omitempty"`
+	Vain  bool `json:"vain,omitempty"`
 }
 
 // Rates are in tokens for 1,000 bytes. What no report covers is taken to be dense: base64 and the like. No text is taken
@@ -79,8 +82,8 @@ func (c *Context) add(n int) { c.Bytes += n }
 
 // turn notes that a turn begins, perhaps with another model: what was too much before is tried again.
 func (c *Context) turn(m api.ModelRef) {
-	if c.Over, c.Tried = 0, false; m != c.Model {
-		c.Model, c.Limit = m, 0
+	if c.Over, c.Tried, c.Vain = 0, false, false; m != c.Model {
+		c.Model, c.Limit, c.Told = m, 0, false
 	}
 }
 
@@ -90,7 +93,7 @@ func (c *Context) started(size int) { c.Size = min(max(size, 0), maxBytes) }
 // reported notes what the provider counted for the request that started last. A figure that cannot be is brought to
 // the nearest that can; none at all teaches nothing.
 func (c *Context) reported(u api.Usage) {
-	if c.Over, c.Tried = 0, false; c.Size == 0 || u.InputTokens <= 0 || u.Estimated {
+	if c.Over, c.Tried, c.Vain = 0, false, false; c.Size == 0 || u.InputTokens <= 0 || u.Estimated {
 		return
 	}
 	least, most := ceil(c.Size*minRate, 1000), ceil(c.Size*maxRate, 1000)+hiddenTokens
@@ -100,27 +103,33 @@ func (c *Context) reported(u api.Usage) {
 // compacted notes that a plan is in effect, with a summary of so many bytes if it has one.
 func (c *Context) compacted(p Plan, summary int) {
 	if p.empty() {
-		c.Over, c.Tried = 0, true
+		c.Tried = true
 		return
 	}
-	c.Bytes = p.Bytes
+	c.Bytes, c.Tried, c.Vain = p.Bytes, false, false
 	if p.Items > 0 {
 		c.Bytes += entryOverhead + summary
 	}
 }
 
 // overflowed notes that the request that started last was too much with its answer of max tokens. The window is what the
-// provider told of it; where it told nothing, four fifths of what both wanted, whatever the estimate was before.
+// provider told of it; where it told nothing, four fifths of what both wanted, whatever the estimate was before, and of
+// a second one in a row half of what the request had.
 func (c *Context) overflowed(max, told int) {
+	again := c.Over > 0
+	c.Vain, c.Tried = c.Vain || c.Tried, false
 	if c.Over = c.Size; c.Over == 0 {
 		return
 	}
 	limit := (c.Tokens(c.Size) + min(max, maxBytes)) * 4 / 5
+	if again {
+		limit = ceil(c.Tokens(c.Size), 2)
+	}
 	switch {
 	case told > 0:
-		c.Limit = min(told, maxBytes)
+		c.Limit, c.Told = min(told, maxBytes), true
 	case c.Limit == 0 || limit < c.Limit:
-		c.Limit = limit
+		c.Limit, c.Told = limit, false
 	}
 }
 
@@ -138,6 +147,14 @@ func (c Context) Tokens(size int) int {
 	return c.Reported + ceil((size-c.Known)*max(ceil(rate*115, 100), denseRate), 1000)
 }
 
+// about is the likeliest number of tokens of so many bytes, where Tokens is a bound.
+func (c Context) about(size int) int {
+	if size = min(max(size, 0), maxBytes); size <= c.Known && c.Reported > 0 {
+		return ceil(size*c.Reported, c.Known)
+	}
+	return c.Tokens(size)
+}
+
 // Least is a bound from below where Tokens is one from above.
 func (c Context) Least(size int) int {
 	size = min(max(size, 0), maxBytes)
@@ -151,10 +168,11 @@ func (c Context) Least(size int) int {
 }
 
 // Window is the part of a model's window that is known to be there, both in tokens by this estimate; 0 is unknown. What
-// overflows taught holds where nobody says how large it is, and while a request that was too much is made again.
+// its provider told with an overflow holds. What overflows alone taught holds where nobody says how large it is, and
+// while a request that was too much is made again.
 func (c Context) Window(tokens int) int {
 	switch {
-	case c.Limit == 0 || tokens > 0 && c.Over == 0 && !c.Tried:
+	case c.Limit == 0 || tokens > 0 && c.Over == 0 && !c.Tried && !c.Told:
 		return tokens
 	case tokens <= 0:
 		return c.Limit

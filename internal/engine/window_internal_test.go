@@ -94,7 +94,7 @@ func TestAfterAnOverflowTheWindowIsSmallerThanWhatWasTooMuch(t *testing.T) {
 	c.started(700)
 	is("while the next is under way", map[int]int{0: 880, 8000: 880})
 	c.compacted(Plan{Bytes: 5}, 0)
-	if !c.Tried || c.Bytes != 900 || c.smaller(880) != 880 {
+	if !c.Tried || c.Vain || c.Bytes != 900 {
 		t.Errorf("where nothing could be made smaller, it is %+v", c)
 	}
 	is("where nothing could be made smaller", map[int]int{0: 880, 8000: 880})
@@ -107,8 +107,25 @@ func TestAfterAnOverflowTheWindowIsSmallerThanWhatWasTooMuch(t *testing.T) {
 	is("after a smaller one", map[int]int{0: 760})
 	told := c
 	told.overflowed(600, 790)
-	if got := told.Window(0); got != 790 {
-		t.Errorf("a window that the provider told is %d", got)
+	told.reported(api.Usage{})
+	told.turn(m)
+	if a, b := told.Window(0), told.Window(8000); a != 790 || b != 790 {
+		t.Errorf("a window that the provider told is %d, and %d where a table says 8000", a, b)
+	}
+	series := c
+	series.started(600)
+	series.overflowed(600, 0)
+	if got := series.Window(8000); got != 150 {
+		t.Errorf("after a second overflow in a row, of 300 tokens, the window is %d", got)
+	}
+	series.compacted(Plan{}, 0)
+	series.overflowed(600, 0)
+	if series.Tried || !series.Vain {
+		t.Errorf("what was tried was too much, and it is %+v", series)
+	}
+	series.compacted(Plan{Items: 1, Bytes: 5}, 0)
+	if series.Tried || series.Vain || series.Over != 600 {
+		t.Errorf("once something is smaller, it is %+v", series)
 	}
 	c.turn(m)
 	is("in the next turn", map[int]int{0: 760, 8000: 8000})

@@ -85,9 +85,10 @@ func (b *batch) compact(facts RequestFacts) error {
 	}
 	own := strings.Repeat(" ", facts.Guidance)
 	text := guidance(b.a.transcript.t.Guidance().Compaction, b.state.Compaction, &own)
-	w := engine.Room(b.state, facts.Fixed, policy.SummaryOverhead()+len(text), facts.Window)
-	plan, full := b.a.transcript.t.Plan(w)
-	_, err := b.decide(engine.Compact{Run: b.state.Turn.Run, Epoch: b.epoch, Plan: plan, Full: full})
+	guided := min(len(text), engine.GuidanceBytes(b.state, facts.Window))
+	t := b.a.transcript.t
+	plan, full := t.Plan(engine.Room(b.state, facts.Fixed, policy.SummaryOverhead()+guided, facts.Window))
+	_, err := b.decide(engine.Compact{Run: b.state.Turn.Run, Epoch: b.epoch, Plan: plan, Full: full, Note: t.Note(plan), Fixed: facts.Fixed})
 	return err
 }
 

@@ -305,9 +305,6 @@ func (c *transcriptCache) bytes() int {
 
 // request gives the conversation for a model call: every call in it has its result.
 func (c *transcriptCache) request() ([]model.Item, *model.Encoded, *policy.Memo) {
-	if c.view != c.t.Generation() {
-		c.items, c.encoded, c.view = nil, &model.Encoded{}, c.t.Generation()
-	}
 	c.items = requestItems(c.items, c.t.Context(len(c.items)))
 	return c.items[:len(c.items):len(c.items)], c.encoded, c.memo
 }
@@ -351,6 +348,14 @@ func (c *transcriptCache) apply(facts []engine.Fact) {
 		for _, f := range facts {
 			c.t.Apply(f)
 		}
+		c.refresh()
+	}
+}
+
+// refresh forgets what was made of entries that are not in the context any more.
+func (c *transcriptCache) refresh() {
+	if c.view != c.t.Generation() {
+		c.items, c.encoded, c.view = nil, &model.Encoded{}, c.t.Generation()
 	}
 }
 

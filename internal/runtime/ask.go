@@ -135,10 +135,12 @@ func (r *Runtime) summarise(ctx context.Context, agent *Agent, s Start) engine.C
 	return SummaryOutcome(s, out.resp, out.checks, out.err, context.Cause(ctx), out.maxOutput)
 }
 
-// What an item's content is cut to where it is to be summarised, in bytes.
+// What an item's content is cut to where it is to be summarised, in bytes, and how often that is halved before fewer
+// items are shown.
 const (
 	maxSummaryItem = 8_000
 	minSummaryItem = 200
+	shrinksWhole   = 2
 )
 
 // SummaryRequest asks for a summary.
@@ -157,11 +159,16 @@ func summaryRequest(in policy.SummaryInput, s Start, facts model.Facts) model.Re
 }
 
 func summaryInput(agent *Agent, s Start, facts model.Facts) policy.SummaryInput {
-	in := policy.SummaryInput{Items: s.Items, Previous: s.Previous, Guidance: compactionGuidance(agent, s), ItemBytes: maxSummaryItem}
+	in := policy.SummaryInput{Items: s.Items, Previous: s.Previous, Guidance: compactionGuidance(agent, s), ItemBytes: maxSummaryItem,
+		GuidanceBytes: engine.GuidanceBytes(s.State, facts.Window)}
 	if facts.Window > 0 {
 		in.ItemBytes = min(in.ItemBytes, max(facts.Window/3, minSummaryItem))
 	}
-	in.ItemBytes = max(in.ItemBytes>>s.State.Turn.Compaction.Shrink, minSummaryItem)
+	shrink := s.State.Turn.Compaction.Shrinks()
+	in.ItemBytes = max(in.ItemBytes>>shrink, minSummaryItem)
+	if shrink > shrinksWhole { // shorter items were not enough
+		in.Most = max(len(in.Items)>>(shrink-shrinksWhole), 1)
+	}
 	return in
 }
 
@@ -181,7 +188,9 @@ func SummaryOutcome(s Start, resp model.Response, checks []api.GuardVerdict, err
 		if refused == nil {
 			return engine.Compacted{Run: e.Run, Attempt: e.Attempt, Epoch: s.Epoch, Summary: summary, Usage: counted(resp.Usage), Checks: checks}
 		}
-		err = &model.Error{Kind: model.KindMalformed, Message: refused.Message, Usage: resp.Usage}
+		if err = refused; refused.Code == api.CodeStreamCut { // it may go better another time
+			err = &model.Error{Kind: model.KindMalformed, Message: refused.Message, Usage: resp.Usage}
+		}
 	}
 	if errors.Is(cause, ErrClosing) {
 		return nil // taken over at the next start
