@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"strings"
 	"testing"
@@ -22,14 +23,26 @@ import (
 func deciding(t *testing.T, approvals api.Approvals, change func(*service.Config)) (s *service.Service, run api.RunReference, r api.Result, took time.Duration, ran int) {
 	t.Helper()
 	started := time.Now()
-	cfg := service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Clock: clock{started},
+	s, run, times := begun(t, approvals, change)
+	r, err := s.Result(t.Context(), run.Session, run.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, run, r, time.Since(started), *times
+}
+
+// begun begins that turn, and tells how often the body ran once the turn has come to rest.
+func begun(t *testing.T, approvals api.Approvals, change func(*service.Config)) (s *service.Service, run api.RunReference, ran *int) {
+	t.Helper()
+	ran = new(int)
+	cfg := service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Clock: clock{time.Now()},
 		Providers: []model.Provider{scripted.New(scripted.Config{Script: scripted.ByRound(scripted.Call("act", "{}"), scripted.Text("ok"))})}}
 	change(&cfg)
 	s, err := service.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := act("Acts.", func(context.Context, tool.Call) (string, error) { ran++; return "done", nil })
+	body := act("Acts.", func(context.Context, tool.Call) (string, error) { *ran++; return "done", nil })
 	if err := s.Bind(body); err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +61,7 @@ func deciding(t *testing.T, approvals api.Approvals, change func(*service.Config
 	if run, err = s.Submit(t.Context(), api.Submission{Session: session.Session, Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err = s.Result(t.Context(), run.Session, run.Run); err != nil {
-		t.Fatal(err)
-	}
-	return s, run, r, time.Since(started), ran
+	return s, run, ran
 }
 
 // ended closes a service within a false clock.
@@ -156,6 +166,76 @@ func TestAReviewThatComesToNothingLeavesTheCallToAPerson(t *testing.T) {
 				}
 				if r, err := s.Result(t.Context(), run.Session, run.Run); err != nil || r.Status != api.StatusCompleted {
 					t.Fatalf("%+v, %v", r, err)
+				}
+			})
+		})
+	}
+}
+
+// LI5, LI6: what a reviewer says it has used is counted once, whatever became of its answer.
+func TestTheTokensOfAReviewThatCameToNothingAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	used := api.Usage{InputTokens: 1000, OutputTokens: 100}
+	guessed := api.Usage{OutputTokens: 100, Estimated: true} // of what came before it was cut off
+	slow := scripted.Reply{Text: strings.Repeat("x", 300), Wait: func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	for name, test := range map[string]struct {
+		judge  scripted.Reply
+		want   api.Usage
+		status api.RunStatus
+		code   api.Code
+	}{
+		"its provider was too slow":                 {slow, guessed, api.StatusInterrupted, api.CodeReviewTimeout},
+		"its turn was cancelled":                    {slow, guessed, api.StatusCancelled, api.CodeCancelled},
+		"a guardrail looked at it for too long":     {scripted.Reply{Text: `{"verdict":"allow","reason":"x"}`, Usage: used}, used, api.StatusInterrupted, api.CodeReviewTimeout},
+		"its answer was no review":                  {scripted.Reply{Text: "fine", Usage: used}, used, api.StatusInterrupted, api.CodeReviewInvalid},
+		"its provider failed and said what it cost": {scripted.Reply{Err: &model.Error{Kind: model.KindQuota, Message: "no more", Usage: used}}, used, api.StatusInterrupted, api.CodeQuotaExhausted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, run, ran := begun(t, api.Approvals{Mode: api.ApproveAuto, ReviewerModel: &api.ModelRef{Provider: "Judge", Name: "j"}}, func(c *service.Config) {
+					c.Providers = append(c.Providers, scripted.New(scripted.Config{Name: "Judge", Script: func(model.Request, int) scripted.Reply { return test.judge }}))
+					c.Guardrails = []guard.Guardrail{{Name: "g", Points: []guard.Point{guard.ModelOutput}, Timeout: time.Hour, Check: func(ctx context.Context, u guard.Unit) (guard.Verdict, error) {
+						if strings.Contains(u.Text, "verdict") {
+							<-ctx.Done()
+							return guard.Verdict{}, ctx.Err()
+						}
+						return guard.Allow(), nil
+					}}}
+				})
+				defer ended(t, s)
+				if test.status == api.StatusCancelled {
+					synctest.Wait() // the reviewer is being asked
+					if err := s.Cancel(t.Context(), run.Session, run.Run); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r, err := s.Result(t.Context(), run.Session, run.Run)
+				if err != nil || r.Status != test.status || r.AuxiliaryUsage != test.want || *ran != 0 {
+					t.Errorf("%+v, %v, ran %d times; want %s with %+v", r, err, *ran, test.status, test.want)
+				}
+				page, err := s.Events(t.Context(), api.EventQuery{Session: run.Session})
+				if err != nil {
+					t.Fatal(err)
+				}
+				reviews := 0
+				for _, e := range page.Events {
+					if e.Type != api.EventReviewFinished {
+						continue
+					}
+					var finished api.ReviewFinished
+					if err := json.Unmarshal(e.Data, &finished); err != nil {
+						t.Fatal(err)
+					}
+					if reviews++; finished.Usage != test.want || finished.Review.Code != test.code {
+						t.Errorf("the review ended as %+v; want code %s", finished, test.code)
+					}
+				}
+				if reviews != 1 {
+					t.Errorf("%d reviews are told", reviews)
 				}
 			})
 		})

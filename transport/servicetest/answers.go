@@ -50,6 +50,7 @@ var answerTests = []test{
 			{"the call's own arguments", api.Answer{Decision: api.AllowOnce}, api.CodeAlreadyResolved},
 			{"null, which is none", api.Answer{Decision: api.AllowOnce, Arguments: []byte("null")}, api.CodeAlreadyResolved},
 			{"a number that a float could not tell apart", api.Answer{Decision: api.AllowOnce, Arguments: []byte(`{"n":12345678901234567891}`)}, api.CodeAlreadyResolved},
+			{"arguments that the schema refuses", api.Answer{Decision: api.AllowOnce, Arguments: []byte(`{"n":"seven"}`)}, api.CodeAlreadyResolved},
 			{"a denial", api.Answer{Decision: api.Deny}, api.CodeAlreadyResolved},
 		} {
 			if err := s.Resolve(s.Context(), id, in.ID, tt.a); api.CodeOf(err) != tt.want {
@@ -156,7 +157,9 @@ var answerTests = []test{
 		s.no(s.Cancel(s.Context(), id, run.Run))
 		s.ends(run, api.StatusCancelled)
 		s.code(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.AllowOnce}), api.CodeAlreadyResolved)
-		s.code(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.AllowOnce, Arguments: []byte(`{"n":7}`)}), api.CodeAlreadyResolved)
+		for _, arguments := range []string{`{"n":7}`, `{"n":"seven"}`, `{"m":7}`} { // it is too late for any, also for those that fit nothing
+			s.code(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.AllowOnce, Arguments: []byte(arguments)}), api.CodeAlreadyResolved)
+		}
 		if len(ran.all()) > 0 {
 			s.Fatalf("ran with %v", ran.all())
 		}

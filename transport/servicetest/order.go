@@ -291,6 +291,32 @@ var orderTests = []test{
 		}
 		s.look()
 	}},
+	{"AP2 AP6 a call that is to be checked is run by no process that lacks the check, and the model is told that nobody has refused it", func(s *stage) {
+		var l ledger
+		g := newGate()
+		w := World{Model: rounds(calls("act", "look"), Answer{Text: "ok"}), Tools: []Tool{action("act", "", count1(&l)), action("look", api.ReadOnly, count1(&l))},
+			Deny: func(ctx context.Context, a Action) (Verdict, error) { g.pass(ctx, a.Tool); return allowed, nil }}
+		s.open(w, never)
+		id := s.session()
+		run := s.send(id, "go")
+		g.await(s)
+		g.await(s)
+		s.until(id, api.EventModelCallFinished)
+		s.process.Crash()
+		close(g.open)
+		w.Deny = nil
+		s.open(w, never)
+		s.ends(run, api.StatusCompleted)
+		for _, r := range s.results(id) {
+			if r.Code != api.CodeCheckFailed || !strings.Contains(r.Output, "Nobody has refused it") || len(l.all()) > 0 {
+				s.Errorf("the result is %+v, ran %v", r, l.all())
+			}
+		}
+		s.say(id, "again") // what this process has the answer of was never to be checked
+		if len(l.all()) != 2 {
+			s.Errorf("ran %v", l.all())
+		}
+	}},
 	{"AG7 the application's check, guardrails and hooks are told where they are", func(s *stage) {
 		var told seen[About]
 		w := World{Model: rounds(calls("act"), Answer{Text: "ok"}), Tools: []Tool{action("act", "", nothing)},

@@ -77,6 +77,30 @@ var questionTests = []test{
 		s.no(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.Answered, Answers: []string{half + half}}))
 		s.ends(run, api.StatusCompleted)
 	}},
+	{"AP9 a question takes so many answers, and no guardrail is asked about one more", func(s *stage) {
+		var looks ledger
+		s.open(World{Model: asks(fmt.Sprintf(choices, true)), Guardrails: []Guardrail{{Name: "g", Points: []string{"user_input"}, Check: func(_ context.Context, u Unit) (Verdict, error) {
+			looks.add(u.Text)
+			return allowed, nil
+		}}}}, asker, guarded("g"))
+		id := s.session()
+		run := s.send(id, "go")
+		in := s.ends(run, api.StatusInterrupted).Interactions[0]
+		answers := make([]string, api.MaxAnswers+1)
+		for i := range answers {
+			answers[i] = fmt.Sprint("answer ", i)
+		}
+		before := len(looks.all())
+		s.code(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.Answered, Answers: answers}), api.CodeInvalidRequest)
+		if got := len(looks.all()); got != before || len(s.state(id).Interactions) != 1 {
+			s.Errorf("a guardrail was asked about %d texts of what is refused", got-before)
+		}
+		s.no(s.Resolve(s.Context(), id, in.ID, api.Answer{Decision: api.Answered, Answers: answers[1:]}))
+		s.ends(run, api.StatusCompleted)
+		if got := len(looks.all()) - before; got != api.MaxAnswers {
+			s.Errorf("the guardrail was asked about %d texts", got)
+		}
+	}},
 	{"AP9 C26 a question is answered once, by a process that cannot run it, over two crashes", func(s *stage) {
 		w := World{Model: asks(`{"question":"Why?"}`)}
 		s.open(w, asker)

@@ -68,6 +68,7 @@ var secretTests = []test{
 		for _, a := range []api.Answer{
 			{Decision: api.Deny, Reason: text},
 			{Decision: api.AllowOnce, Arguments: []byte(`{"text":"` + text + `"}`)},
+			{Decision: api.AllowOnce, Arguments: []byte(`{"text":"\u0068` + text[1:] + `"}`)}, // the same text to whoever reads JSON
 			{Decision: api.AllowOnce, Reason: text},
 		} {
 			run := s.send(id, "note "+text)
@@ -77,7 +78,7 @@ var secretTests = []test{
 			s.no(s.Resolve(s.Context(), id, in, a))
 			s.ends(run, api.StatusCompleted)
 		}
-		if got := ran.all(); len(got) != 2 || got[0] != `{"text":"[x] and staple-battery"}` {
+		if got := ran.all(); len(got) != 3 || got[0] != `{"text":"[x] and staple-battery"}` || got[1] != got[0] {
 			s.Errorf("it ran with %q", got)
 		}
 		for _, a := range []api.Answer{{Decision: api.Answered, Answers: []string{text}}, {Decision: api.Skipped, Reason: text}} {
