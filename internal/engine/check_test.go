@@ -354,6 +354,21 @@ func TestChangedArguments(t *testing.T) {
 			activity: "active",
 		},
 		{
+			name:  "RE3 nor does it of an action that would have been repeated without a word of anybody",
+			agent: worker(always),
+			given: []move{say("hi"), begin, asksFor("put"), change(1, `{"a":2}`), checkedAtStart(1, ""), takeOver},
+			when:  checkedAtStart(1, api.CodeCheckFailed),
+			check: func(t *testing.T, p *play) {
+				if got := p.events[0].(engine.ToolFinished); !strings.Contains(got.Output, "the check says check_failed") {
+					t.Errorf("the result is %q", got.Output)
+				}
+			},
+			events:   []string{"tool_finished c1/1 outcome_unknown"},
+			pending:  []string{"model 2/1"},
+			due:      "+0s",
+			activity: "active",
+		},
+		{
 			name:     "AP4 changed arguments are for this call: a grant with them is refused",
 			agent:    worker(always),
 			given:    asked,

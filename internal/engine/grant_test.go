@@ -49,6 +49,17 @@ func TestGrants(t *testing.T) {
 			activity: "waiting",
 		},
 		{
+			name:  "AP4 nor for what its process gave back before its body began",
+			agent: worker(always),
+			given: then(granted, asksFor("write"), begin, func(p *play) {
+				c := p.tool(2)
+				p.do(engine.Interrupted{CallID: c.ID, Attempt: c.Attempt, Epoch: c.Epoch, NotStarted: true})
+			}),
+			when:     revoke("app.write"),
+			events:   []string{"grant_revoked app.write", "interaction_required i2 approval c2"},
+			activity: "waiting",
+		},
+		{
 			name:     "AP4 a grant that is revoked is gone",
 			agent:    worker(always),
 			given:    granted,
