@@ -72,13 +72,13 @@ func summaryTokens(window int) int {
 }
 
 // GuidanceBytes is what of the guidance for a summary its request has room for: a quarter of the window, and less where
-// a request for a summary did not fit.
+// a request for a summary did not fit; at least one byte.
 func GuidanceBytes(s *State, window int) int {
 	n := api.MaxGuidanceBytes
 	if window = s.Context.smaller(s.Context.Window(window)); window > 0 {
 		n = min(n, bytesOf(s.Context.Tokens, window/4))
 	}
-	return n >> s.Turn.Compaction.Shrinks()
+	return max(n>>s.Turn.Compaction.Shrinks(), 1)
 }
 
 // Room is what a plan has to keep to. summarising is what a summary's request has beside what it summarises, in

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -44,6 +45,27 @@ func TestASummaryIsAskedForOfAllThatWasSaidAndOfNoFilesBody(t *testing.T) {
 	}
 	if err := model.Check(req); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a window has no room for is left out of a summary's request, and the model is told.
+func TestAShortenedRequestForASummarySaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	in := policy.SummaryInput{Guidance: strings.Repeat("keep ", 200), GuidanceBytes: 400, Most: 4}
+	for i := range 9 {
+		in.Items = append(in.Items, assistant(strconv.Itoa(i)))
+	}
+	req := policy.SummaryRequest(in, "m", 99)
+	said := func(n string) string { return `{"role":"assistant","text":"` + n + `"}` }
+	if diff := cmp.Diff(`{"items_left_out":5,"conversation":[`+strings.Join([]string{said("0"), said("6"), said("7"), said("8")}, ",")+`]}`, req.Items[0].Text); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(req.Instructions, "\n[599 bytes are left out here: the model's window has no room for them]\n") {
+		t.Errorf("the instructions are %q", req.Instructions)
+	}
+	in.Most, in.GuidanceBytes = 9, 999
+	if req := policy.SummaryRequest(in, "m", 99); strings.Contains(req.Instructions+req.Items[0].Text, "left out here") || strings.Contains(req.Items[0].Text, "items_left_out") {
+		t.Errorf("what has room is left out: %q", req.Items[0].Text)
 	}
 }
 

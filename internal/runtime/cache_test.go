@@ -4,8 +4,33 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/openworkerai/openworker/internal/engine"
 	"github.com/openworkerai/openworker/model"
 )
+
+// What a summary stands for is not held on to until the next call.
+func TestASummaryLeavesNothingOfTheOldViewInTheCache(t *testing.T) {
+	t.Parallel()
+	c := transcriptCache{}
+	c.build([]engine.Fact{
+		{Number: 1, Event: engine.TurnAccepted{Run: "r1", Text: "hi"}},
+		{Number: 2, Event: engine.ModelFinished{Run: "r1", Items: []engine.Item{{Kind: engine.ItemText, Text: "hello"}}}},
+	})
+	items, encoded, _ := c.request()
+	encoded.Append(nil, "", items, func(dst []byte, _ []model.Item) []byte { return append(dst, make([]byte, 1<<20)...) })
+	before := c.bytes()
+	c.apply([]engine.Fact{{Number: 3, Event: engine.TurnAccepted{Run: "r3", Compact: true}}})
+	if len(items) != 2 || len(c.items) != 2 {
+		t.Fatalf("%d items are kept of %d", len(c.items), len(items))
+	}
+	c.apply([]engine.Fact{{Number: 4, Event: engine.CompactionFinished{Run: "r3", Plan: engine.Plan{Items: 2}, Summary: "they greeted"}}})
+	if c.items != nil || c.bytes() > before-1<<20 {
+		t.Errorf("%d items and %d bytes are kept of %d", len(c.items), c.bytes(), before)
+	}
+	if items, _, _ := c.request(); len(items) != 1 || items[0].Text != "they greeted" {
+		t.Errorf("the next request shows %+v", items)
+	}
+}
 
 // Sessions at rest keep their conversations for the next turn, within bounds: of number, and of bytes although they
 // are few.

@@ -45,6 +45,26 @@ func TestWhatAProviderSaysIsBounded(t *testing.T) {
 	}
 }
 
+// What a provider's filter stopped would be stopped again; a summary that was cut short may go better.
+func TestWhyThereIsNoSummary(t *testing.T) {
+	t.Parallel()
+	start := Start{Effect: engine.Effect{Kind: engine.CompactEffect, Run: "s1-r1", Attempt: 1}}
+	spent := api.Usage{InputTokens: 7, OutputTokens: 3}
+	for name, test := range map[string]struct {
+		stop      model.StopReason
+		code      api.Code
+		retryable bool
+	}{
+		"a filter":              {model.StopFiltered, api.CodeContentFiltered, false},
+		"nothing but reasoning": {model.StopOutputLimit, api.CodeStreamCut, true},
+	} {
+		got := SummaryOutcome(start, model.Response{Stop: test.stop, Usage: spent}, nil, nil, nil, 100).(engine.CompactError)
+		if got.Code != test.code || got.Retryable != test.retryable || got.Usage != spent {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 type brokenError struct{ text *string }
 
 func (e brokenError) Error() string { return *e.text }

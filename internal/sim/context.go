@@ -26,6 +26,7 @@ func (s *session) spend(f engine.Fact) {
 		add(e.Run, e.Usage, true)
 	case engine.CompactionFailed:
 		add(e.Run, e.Usage, true)
+		s.givenUp[e.Run] = e.GivenUp
 	case engine.CompactionFinished:
 		add(e.Run, e.Usage, true)
 	case engine.TurnEnded:
@@ -51,6 +52,15 @@ func (s *session) converse(f engine.Fact) {
 	s.transcript.Apply(f)
 	s.keeps(f, e, before, s.transcript.Context(0))
 	key := summaryKey(e.Run, e.Attempt, e.Epoch)
+	left := e.Attempt == 0 && e.Plan.Items > 0
+	if left && !s.givenUp[e.Run] {
+		s.w.fail("session %s: event %d leaves %d items out, and no summary of them was given up", s.id, f.Number, e.Plan.Items)
+	}
+	s.givenUp[e.Run] = false
+	if left {
+		s.w.saw("items that nobody summarised")
+		return
+	}
 	if e.Attempt == 0 {
 		s.w.saw("items that were shortened")
 		return

@@ -149,5 +149,5 @@ var mustSee = []string{
 }
 
 // mustSeeOften is rarer: some history of many must meet it.
-var mustSeeOften = []string{"tool_late", "inspected as unknown", "outcome that jumped", "items that were shortened",
+var mustSeeOften = []string{"tool_late", "inspected as unknown", "outcome that jumped", "items that were shortened", "items that nobody summarised",
 	"review that took too long", "guardrail that failed", "answer retry"}

@@ -31,6 +31,7 @@ type session struct {
 	requests    map[string]uint64 // begun model attempts → digest of the conversation at that point
 	answered    map[string]bool   // model calls whose answer is recorded, with their conversation
 	plans       map[string]engine.Plan
+	givenUp     map[string]bool // runs: a summary is not to come
 	resolved    map[string]engine.InteractionResolved
 	asked       []string                       // interactions
 	about       map[string]string              // interaction → call
@@ -53,7 +54,7 @@ const maxAttempts = 12
 func (w *world) newSession(id string) {
 	s := &session{w: w, id: id, state: &engine.State{Session: id}, transcript: engine.NewTranscript(), texts: map[string]engine.TurnAccepted{},
 		submissions: map[string]engine.Fact{}, cancelled: map[string]bool{}, ended: map[string]bool{}, intents: map[string]bool{},
-		requests: map[string]uint64{}, answered: map[string]bool{}, plans: map[string]engine.Plan{}, resolved: map[string]engine.InteractionResolved{},
+		requests: map[string]uint64{}, answered: map[string]bool{}, plans: map[string]engine.Plan{}, givenUp: map[string]bool{}, resolved: map[string]engine.InteractionResolved{},
 		about: map[string]string{}, kinds: map[string]api.InteractionKind{}, calls: map[string]*call{}, grants: map[string]bool{}, approved: map[string]int{},
 		spent: map[string]api.Usage{}, aside: map[string]api.Usage{}, usage: map[string]store.UsageDelta{}}
 	w.sessions[id] = s

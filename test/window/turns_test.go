@@ -110,7 +110,7 @@ func TestInstructionsThatAreLargerThanTheWindow(t *testing.T) {
 	inBubble(t, set{provider: "Chat", model: small, count: every(4), instructions: filler("prose", 60_000)}, 1, func(w *world) {
 		for range 3 {
 			_, run := w.begin(task{}, false, "hello", api.TurnOptions{})
-			if result := w.end(run); result.Status != api.StatusFailed || result.Error.Code != api.CodeContextExhausted {
+			if result := w.end(run); result.Status != api.StatusFailed || result.Error.Code != api.CodeContextExhausted || strings.Contains(result.Error.Message, "message of run") {
 				t.Errorf("it is %s: %+v", result.Status, result.Error)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/guard"
 	"github.com/openworkerai/openworker/internal/service"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/anthropic"
@@ -29,11 +30,14 @@ const (
 	small   = "small"   // 8,000 tokens, and the provider says so
 	unknown = "unknown" // 8,000 tokens, and nobody says so
 	large   = "large"   // 200,000 tokens
+	medium  = "medium"  // 32,000 tokens
+	tiny    = "tiny"    // 1,000 tokens
+	wrong   = "wrong"   // 8,000 tokens, and the provider's table says 128,000
 )
 
-var windows = map[string]int{small: 8_000, unknown: 8_000, large: 200_000}
+var windows = map[string]int{small: 8_000, unknown: 8_000, large: 200_000, medium: 32_000, tiny: 1_000, wrong: 8_000}
 
-var facted = map[string]model.Facts{small: {Window: 8_000}, large: {Window: 200_000}}
+var facted = map[string]model.Facts{small: {Window: 8_000}, large: {Window: 200_000}, medium: {Window: 32_000}, tiny: {Window: 1_000}, wrong: {Window: 128_000}}
 
 func providers(transport http.RoundTripper) ([]model.Provider, error) {
 	client := &http.Client{Transport: transport}
@@ -69,6 +73,7 @@ type world struct {
 	store   store.Store
 	server  *modeltestserver.Server
 	mind    *mind
+	set     set
 	agent   api.AgentDefinition
 	session string
 
@@ -86,6 +91,9 @@ type set struct {
 	instructions    string
 	fast            bool // the server answers at once, and nobody looks at what it is sent
 	store           store.Store
+	guardrails      []guard.Guardrail // of the agent
+	guidance        string            // of the agent, for summaries
+	tools           []tool.Tool       // beside look
 }
 
 func newWorld(t testing.TB, s set) *world {
@@ -93,7 +101,7 @@ func newWorld(t testing.TB, s set) *world {
 	if s.store == nil {
 		s.store = memstore.New(memstore.Config{})
 	}
-	w := &world{t: t, store: s.store, mind: &mind{t: t, broken: map[int]bool{}, summary: s.summary}}
+	w := &world{t: t, set: s, store: s.store, mind: &mind{t: t, broken: map[int]bool{}, summary: s.summary}}
 	w.server = modeltestserver.NewInMemory(modeltestserver.Config{
 		Handler: w.mind.answer, Fast: s.fast,
 		Window: func(r modeltestserver.Request) modeltestserver.Window {
@@ -106,6 +114,12 @@ func newWorld(t testing.TB, s set) *world {
 	w.agent = api.AgentDefinition{
 		Name: "assistant", Instructions: cmp.Or(s.instructions, "Help."), DefaultModel: api.ModelRef{Provider: s.provider, Name: s.model}, Limits: s.limits,
 		Approvals: api.Approvals{Mode: api.ApproveNever},
+	}
+	for _, g := range s.guardrails {
+		w.agent.Guardrails = append(w.agent.Guardrails, g.Name)
+	}
+	if s.guidance != "" {
+		w.agent.Compaction = &api.CompactionOptions{AdditionalInstructions: &s.guidance}
 	}
 	w.open()
 	session, err := w.CreateSession(t.Context(), w.register(), api.SessionOptions{})
@@ -124,7 +138,7 @@ func (w *world) open() {
 		w.t.Fatal(err)
 	}
 	w.Service, err = service.New(w.t.Context(), service.Config{
-		Store: w.store, ScratchDir: w.t.TempDir(), Providers: list, Clock: clock{time.Now()},
+		Store: w.store, ScratchDir: w.t.TempDir(), Providers: list, Guardrails: w.set.guardrails, Clock: clock{time.Now()},
 		CheckRequest: func(r model.Request) {
 			if err := model.Check(r); err != nil {
 				w.t.Errorf("a request breaks the rules: %v", err)
@@ -142,10 +156,14 @@ func (w *world) register() api.AgentReference {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.Bind(look); err != nil {
+	tools := append([]tool.Tool{look}, w.set.tools...)
+	if err := w.Bind(tools...); err != nil {
 		w.t.Fatal(err)
 	}
-	w.agent.Tools = []api.ToolDeclaration{look.Declaration()}
+	w.agent.Tools = nil
+	for _, t := range tools {
+		w.agent.Tools = append(w.agent.Tools, t.Declaration())
+	}
 	ref, err := w.RegisterAgent(w.t.Context(), "", w.agent)
 	if err != nil {
 		w.t.Fatal(err)
