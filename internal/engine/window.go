@@ -80,11 +80,13 @@ const (
 // add counts what comes into the context.
 func (c *Context) add(n int) { c.Bytes += n }
 
-// turn notes that a turn begins, perhaps with another model: what was too much before is tried again.
+// turn notes that a turn begins, perhaps with another model: what was too much before is tried again. What overflows
+// taught without an answer after them is forgotten: whatever was wrong, no window need be that small.
 func (c *Context) turn(m api.ModelRef) {
-	if c.Over, c.Tried, c.Vain = 0, false, false; m != c.Model {
+	if m != c.Model || c.Over > 0 && !c.Told {
 		c.Model, c.Limit, c.Told = m, 0, false
 	}
+	c.Over, c.Tried, c.Vain = 0, false, false
 }
 
 // started notes the size of a request.

@@ -127,6 +127,12 @@ func TestAfterAnOverflowTheWindowIsSmallerThanWhatWasTooMuch(t *testing.T) {
 	if series.Tried || series.Vain || series.Over != 600 {
 		t.Errorf("once something is smaller, it is %+v", series)
 	}
+	unanswered := c
+	unanswered.turn(m)
+	if got := unanswered.Window(0); got != 0 {
+		t.Errorf("what overflows taught that no answer followed is a window of %d in the next turn", got)
+	}
+	c.reported(api.Usage{})
 	c.turn(m)
 	is("in the next turn", map[int]int{0: 760, 8000: 8000})
 	c.turn(api.ModelRef{Provider: "P", Name: "other"})

@@ -101,7 +101,7 @@ func faults() map[string]sick {
 		"a call that stops for a minute":    retried(api.CodeStreamCut, "nothing came for 1m0s", minute, reply{Calls: []called{weather("Brno")}, Silent: true}),
 		"a server that says nothing at all": retried(api.CodeStreamCut, "nothing came for 1m0s", minute, reply{Delay: time.Hour}),
 		"C48 413 from the edge":             fatal(api.CodeRequestTooLarge, "HTML", same(reply{Status: 413, Body: "<html>413</html>"})),
-		"C45 an overflow of the context":    fatal(api.CodeContextExhausted, "", overflow),
+		"C45 an overflow of the context":    {reply: overflow, code: api.CodeContextExhausted, status: api.StatusCompleted}, // a shorter answer is asked for
 		"C48 insufficient quota":            fatal(api.CodeQuotaExhausted, "", quota),
 		"a key that is wrong":               fatal(api.CodeAuthenticationFailed, "API key", wrongKey),
 		"a request that the server refuses": fatal(api.CodeProviderError, "bad thing", same(reply{Status: 400, Error: fault{Message: "bad thing"}})),
