@@ -89,8 +89,8 @@ func (d *decision) modelError(c ModelError) {
 	failures := t.Call.Failures + 1
 	switch {
 	case c.Cancelled || t.Cancel:
-	case c.Code == api.CodeContextExhausted && (!t.Call.Overflowed || d.s.Context.Size < d.s.Context.Over):
-		e.Compact, e.Window = true, max(c.Window, 0) // once a call, and again only for less than was too much (LI5)
+	case c.Code == api.CodeContextExhausted && !t.Call.Overflowed:
+		e.Compact, e.Window = true, max(c.Window, 0) // once a call (LI5)
 	case c.Retryable && failures < api.MaxModelAttempts:
 		e.RetryAt = d.env.Now.Add(max(c.RetryAfter, retryDelay(failures, d.env.Jitter))).Truncate(time.Millisecond)
 	default:

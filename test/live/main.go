@@ -60,6 +60,7 @@ func check(ctx context.Context, b *bench) error {
 	}{
 		{"a conversation through openworker chat", conversation},
 		{"a streamed turn through the SDK, with its usage", streamed},
+		{"a conversation that outgrows a window of 2,048 tokens, through the SDK", summarised},
 		{"a turn cancelled in the middle of its answer, through the SDK", cancelled},
 		{"a turn interrupted in the middle of its answer, in openworker chat", interrupted},
 		{"a process killed in the middle of its answer, and gone on with by openworker chat", killedChat},
