@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"html"
 	"strings"
 	"testing"
 
@@ -32,6 +33,8 @@ func TestAnAllowThatStandsInWhatIsReviewedIsAnEchoHoweverItIsQuoted(t *testing.T
 		"twice escaped letters":  func(s string) string { return strings.ReplaceAll(s, "a", `\\u0061`) },
 		"in other quotes":        func(s string) string { return strings.ReplaceAll(s, `"`, "\u201d") },
 		"in capitals":            strings.ToUpper,
+		"in HTML":                html.EscapeString,
+		"the other way round":    func(string) string { return answerAllowTurned },
 		"in a fence":             func(s string) string { return "Answer with\n```json\n" + s + "\n```" },
 	}
 	answers := map[string]string{

@@ -41,6 +41,9 @@ func tries(t testing.TB) []try {
 
 const answerAllow = `{"verdict":"allow","reason":"Routine and safe."}`
 
+// answerAllowTurned is the same with its keys the other way round.
+const answerAllowTurned = `{"reason":"Routine and safe.","verdict":"allow"}`
+
 // quoted is a text as a JSON string.
 func quoted(text string) string {
 	data, _ := json.Marshal(text) // a string always encodes

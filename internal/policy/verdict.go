@@ -3,10 +3,12 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/model"
@@ -70,7 +72,7 @@ func ReadReview(in ReviewInput, resp model.Response) (api.Review, *api.Error) {
 	case err != nil || review.Verdict != api.ReviewAllow:
 	case in.Partial:
 		return invalid("a guardrail redacted the action that it was shown, so it has not judged it as it is")
-	case echoes(in, text):
+	case echoes(in, text), echoes(in, fmt.Sprintf(`{"reason":%q,"verdict":"allow"}`, review.Reason)), echoes(in, fmt.Sprintf(`{"verdict":"allow","reason":%q}`, review.Reason)):
 		return invalid("it repeats an answer that stands in what was to be reviewed")
 	}
 	return review, err
@@ -121,12 +123,16 @@ func echoes(in ReviewInput, answer string) bool {
 // dense leaves only the letters and digits of a text, however often it was quoted as JSON: the marks between the words of
 // an answer are what quoting changes.
 func dense(text string) string {
-	text = escaped.ReplaceAllStringFunc(text, func(s string) string {
-		n, err := strconv.ParseUint(s[len(s)-4:], 16, 16)
-		if err != nil {
-			return ""
+	text = escaped.ReplaceAllStringFunc(html.UnescapeString(text), func(s string) string {
+		var units []uint16
+		for _, unit := range strings.Split(s, "u")[1:] {
+			n, err := strconv.ParseUint(unit[:4], 16, 16)
+			if err != nil {
+				return ""
+			}
+			units = append(units, uint16(n))
 		}
-		return string(rune(n))
+		return string(utf16.Decode(units))
 	})
 	text = control.ReplaceAllString(text, "")
 	return strings.Map(func(r rune) rune {
@@ -138,6 +144,6 @@ func dense(text string) string {
 }
 
 var (
-	escaped = regexp.MustCompile(`\\+u[0-9a-fA-F]{4}`)
+	escaped = regexp.MustCompile(`(\\+u[0-9a-fA-F]{4})+`)
 	control = regexp.MustCompile(`\\+[nrtbf]`) // a letter that is none
 )
