@@ -18,14 +18,15 @@ func (b *batch) derive() error {
 	if !b.a.env.Can(engine.Needs(b.state)) {
 		return nil
 	}
+	pending := engine.Pending(b.state)
 	tools, reviews := b.a.runningTools(b.state), 0
-	for _, e := range engine.Pending(b.state) {
+	for _, e := range pending {
 		if e.Kind == engine.ReviewEffect && e.Started {
 			reviews++
 		}
 	}
 	live := b.claims || b.a.env.Live(b.a.holder)
-	for _, e := range engine.Pending(b.state) {
+	for _, e := range pending {
 		if e.Started || e.Kind.Bare() || e.NotBefore.After(b.env.Now) {
 			continue
 		}

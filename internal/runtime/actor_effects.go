@@ -48,7 +48,7 @@ func (a *Actor) start() {
 		return
 	}
 	epoch, process := a.epoch, a.holder
-	durable := a.durable()
+	durable := map[string]bool(nil) // asked for where something is to start
 	checks := 0
 	for _, r := range a.running {
 		if r.effect.Kind == engine.CheckEffect {
@@ -78,7 +78,7 @@ func (a *Actor) start() {
 			}
 		case !e.Started || e.Epoch != epoch:
 			continue
-		case !durable[e.Key()] && !(e.Early && a.sure() && a.env.Live(process) && !a.contested(e)):
+		case !a.isDurable(e, &durable) && !(e.Early && a.sure() && a.env.Live(process) && !a.contested(e)):
 			continue
 		}
 		if !a.transcript.ready() {
@@ -194,6 +194,14 @@ func (a *Actor) takeBack(moved bool) {
 		delete(a.running, key)
 		a.queue = slices.DeleteFunc(a.queue, func(i *input) bool { return i.effect == r })
 	}
+}
+
+// isDurable reports whether an effect's intent stands in the journal under our claim; known keeps what was looked up.
+func (a *Actor) isDurable(e engine.Effect, known *map[string]bool) bool {
+	if *known == nil {
+		*known = a.durable()
+	}
+	return (*known)[e.Key()]
 }
 
 // durable are the effects whose intent stands in the journal under our claim, by key. A body that does more than read

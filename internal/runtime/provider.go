@@ -17,17 +17,49 @@ type guarded struct {
 	model.Provider
 	name  string
 	needs bool
+	known *knownFacts
 }
 
+// knownFacts keeps what a provider said of models: it is asked at each decision, and a table takes a while.
+type knownFacts struct {
+	mu sync.Mutex
+	of map[string]knownModel
+}
+
+type knownModel struct {
+	facts model.Facts
+	ok    bool
+}
+
+// maxKnown bounds the models that are kept; the rest is asked for each time.
+const maxKnown = 1024
+
 func shield(p model.Provider) guarded {
-	return guarded{Provider: p, name: p.Name(), needs: p.NeedsCredential()}
+	return guarded{Provider: p, name: p.Name(), needs: p.NeedsCredential(), known: &knownFacts{of: map[string]knownModel{}}}
 }
 
 func (g guarded) Name() string          { return g.name }
 func (g guarded) NeedsCredential() bool { return g.needs }
 
-// Facts of a provider that panics are not known.
-func (g guarded) Facts(name string) (facts model.Facts, ok bool) {
+// Facts are asked for once a model.
+func (g guarded) Facts(name string) (model.Facts, bool) {
+	g.known.mu.Lock()
+	m, found := g.known.of[name]
+	g.known.mu.Unlock()
+	if found {
+		return m.facts, m.ok
+	}
+	m.facts, m.ok = g.ask(name)
+	g.known.mu.Lock()
+	defer g.known.mu.Unlock()
+	if len(g.known.of) < maxKnown {
+		g.known.of[name] = m
+	}
+	return m.facts, m.ok
+}
+
+// ask asks the provider. Facts of one that panics are not known.
+func (g guarded) ask(name string) (facts model.Facts, ok bool) {
 	defer func() {
 		if recover() != nil {
 			facts, ok = model.Facts{}, false
