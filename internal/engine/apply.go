@@ -417,6 +417,9 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		case api.AllowOnce, api.OutcomeRetry:
 			c.Status = ToolReady
 			c.Changed = c.Changed || e.Arguments != ""
+			if e.By == ByGrant { // and ends with it, if it ends before the call has begun
+				c.Approved = ApprovedByGrant
+			}
 		}
 		t.TakeOvers = 0
 		s.Context.add(contextBytes(e))

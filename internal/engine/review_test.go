@@ -161,6 +161,26 @@ func TestReviews(t *testing.T) {
 			activity: "active",
 		},
 		{
+			name:     "AP4 a call that it covers so and that has not begun is asked about when it is revoked",
+			agent:    worker(auto),
+			given:    then(grantedMeanwhile, reviewed(2, verdict(api.ReviewUnsure))),
+			when:     revoke("app.write"),
+			events:   []string{"grant_revoked app.write", "interaction_required i3 approval c2 reviewed unsure"},
+			pending:  []string{"tool c1/1"}, // a person has allowed it
+			due:      "+0s",
+			activity: "active",
+		},
+		{
+			name:     "AP4 or denied, where the reviewer had denied it",
+			agent:    worker(auto),
+			given:    then(grantedMeanwhile, reviewed(2, verdict(api.ReviewDeny))),
+			when:     revoke("app.write"),
+			events:   []string{"grant_revoked app.write", "interaction_required i3 approval c2 reviewed deny", "interaction_resolved i3 deny by reviewer", "tool_finished c2/0 denied"},
+			pending:  []string{"tool c1/1"},
+			due:      "+0s",
+			activity: "active",
+		},
+		{
 			name:     "AP4 a grant that is revoked before the verdict covers nothing",
 			agent:    worker(auto),
 			given:    then(grantedMeanwhile, revoke("app.write")),
