@@ -39,7 +39,7 @@ func summarised(ctx context.Context, b *bench) (detail string, err error) {
 		return "", err
 	}
 	summaries, spent := 0, int64(0)
-	const turns = 4
+	const turns = 7
 	for n := range turns {
 		message := fmt.Sprintf("Chapter %d. %s Continue.", n+1, strings.Repeat("The keeper of the lighthouse climbs the stairs and lights the lamp. ", 20))
 		result, err := session.RunWith(ctx, message, openworker.Handlers{OnEvent: func(e openworker.Event) {
