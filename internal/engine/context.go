@@ -76,24 +76,7 @@ func (t *Transcript) Older(p Plan) []Entry {
 	return older
 }
 
-// Excerpt returns entries as a summarising call may be shown them: without private data, and shortened so that they
-// have at most so many bytes, as far as they can be.
-func Excerpt(entries []Entry, bytes int) []Entry {
-	limit := longest(bytes)
-	for limit > minExcerptBytes && sourceBytes(entries, limit) > bytes {
-		limit = max(limit/2, minExcerptBytes)
-	}
-	out := slices.Clone(entries)
-	for i := range out {
-		e := &out[i]
-		e.Private = nil
-		e.Text, e.Missing = shorten(e.Text, e.Missing, limit)
-		e.Arguments, _ = shorten(e.Arguments, 0, limit)
-	}
-	return out
-}
-
-// minExcerptBytes is what a text of an excerpt is not shortened below: there is room for the words in its middle.
+// minExcerptBytes is what a text counts at least with in a source: no summarising call is shown less of one.
 const minExcerptBytes = 128
 
 // longest is what one text may take of the bytes that a summarising call may be shown.

@@ -246,25 +246,3 @@ func TestAShortenedTextKeepsItsEnds(t *testing.T) {
 		}
 	})
 }
-
-func TestAnExcerptHasTheSizeThatIsAskedFor(t *testing.T) { // CO3
-	t.Parallel()
-	long := strings.Repeat("a", 5000)
-	entries := written(engine.NewTranscript(), accepted("r1", "hi"), answered(engine.Item{Kind: engine.ItemReasoning, Private: []byte(long)}, text(long)),
-		answered(engine.Item{Kind: engine.ItemCall, CallID: "c1", Arguments: `{"a":"` + long + `"}`}), gave("c1", long)).Entries()
-	for _, bytes := range []int{100_000, 10_000, 3000, 1500} {
-		n := 0
-		for i, e := range engine.Excerpt(entries, bytes) {
-			n += engine.EntryBytes(e)
-			if longest := max(len(e.Text), len(e.Arguments)); longest > max(bytes/4, 128) || e.Private != nil || e.Kind != entries[i].Kind {
-				t.Errorf("of %d bytes entry %d (%s) has %d, private %d", bytes, i, e.Kind, longest, len(e.Private))
-			}
-		}
-		if n > bytes {
-			t.Errorf("%d bytes, want at most %d", n, bytes)
-		}
-	}
-	if len(entries[2].Text) != 5000 || len(entries[1].Private) != 5000 {
-		t.Error("the entries themselves were shortened")
-	}
-}

@@ -405,10 +405,6 @@ func (k *talk) planned(w Window) *Full {
 		if err := wellFormed(older, false); err != nil && (len(older) == 0 || older[0].Kind == EntryUser || older[0].Kind == EntrySummary) {
 			k.Fatalf("what is summarised is not whole: %v", err)
 		}
-		excerpt := Excerpt(older, w.Source)
-		if got := sum(excerpt); got > w.Source && got > len(excerpt)*(entryOverhead+2*minExcerptBytes) {
-			k.Fatalf("an excerpt of %d bytes instead of %d", got, w.Source)
-		}
 		summary := ""
 		if p.Items > 0 {
 			summary = strings.Repeat("s", k.number("summary", 2*w.Summary))
