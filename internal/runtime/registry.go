@@ -209,13 +209,7 @@ func (r *Registry) missingOf(digest string) []api.WaitReason {
 }
 
 func sameDeclaration(a, b api.ToolDeclaration) bool {
-	effect := func(e api.Effect) api.Effect {
-		if e == "" {
-			return api.SideEffect
-		}
-		return e
-	}
-	return a.Name == b.Name && a.Description == b.Description && effect(a.Effect) == effect(b.Effect) && sameJSON(a.InputSchema, b.InputSchema)
+	return a.Name == b.Name && a.Description == b.Description && effectOf(a) == effectOf(b) && sameJSON(a.InputSchema, b.InputSchema)
 }
 
 func sameJSON(a, b json.RawMessage) bool {
