@@ -77,6 +77,14 @@ const (
 	CodeHookVetoed       Code = "hook_vetoed"
 	CodeHookFailed       Code = "hook_failed"
 
+	CodeUnsupportedMedia     Code = "unsupported_media"
+	CodeAttachmentTooLarge   Code = "attachment_too_large"
+	CodeAttachmentQuota      Code = "attachment_quota_exceeded"
+	CodeAttachmentNotFound   Code = "attachment_not_found"
+	CodeUploadConflict       Code = "upload_conflict"
+	CodeUninspectableContent Code = "uninspectable_content"
+	CodeInvalidHistory       Code = "invalid_history"
+
 	// The store and the host.
 	CodeStoreBusy        Code = "store_busy"
 	CodeStoreFull        Code = "store_full"

@@ -21,6 +21,7 @@ type EventType string
 // Journalled events. The comment names the data type, and when the event is written.
 const (
 	EventSessionCreated      EventType = "session_created"       // SessionCreated: the session is there, and its agent is fixed
+	EventHistoryImported     EventType = "history_imported"      // HistoryImported: a part of the conversation that the session began with
 	EventSessionTakenOver    EventType = "session_taken_over"    // SessionTakenOver: another process goes on with the session, or is to
 	EventSessionDeleted      EventType = "session_deleted"       // none: the last event; what came before it is removed
 	EventTurnAccepted        EventType = "turn_accepted"         // TurnAccepted: a message is durable; a repeated submission adds none
@@ -62,6 +63,22 @@ type SessionCreated struct {
 	Metadata  map[string]string `json:"metadata,omitempty"`
 }
 
+// HistoryImported is the data of history_imported: a message, or an answer with its calls and their results, that was
+// given when the session was created (IM1). Nothing of it was executed here.
+type HistoryImported struct {
+	Items []ImportedItem `json:"items"`
+}
+
+// ImportedItem is one imported item; see [HistoryImport].
+type ImportedItem struct {
+	Type      string `json:"type"`
+	Text      string `json:"text,omitempty"`
+	CallID    string `json:"call_id,omitempty"` // as it was given
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments,omitempty"` // JSON text
+	Output    string `json:"output,omitempty"`
+}
+
 // SessionTakenOver is the data of session_taken_over: another process goes on, or is to: then Process is "", and the one
 // that held the session lacks what the turn needs.
 type SessionTakenOver struct {
@@ -72,7 +89,10 @@ type SessionTakenOver struct {
 
 // TurnAccepted is the data of turn_accepted.
 type TurnAccepted struct {
+	// Text is the message; of one with content its text blocks, joined by empty lines.
 	Text string `json:"text"`
+	// Content are the blocks of a message with content, files by reference (AT6).
+	Content []AcceptedBlock `json:"content,omitempty"`
 	// Kind is "" for a message and "compaction" for a run that only summarises (CO1).
 	Kind         string   `json:"kind,omitempty"`
 	Queued       bool     `json:"queued,omitempty"`
@@ -82,6 +102,17 @@ type TurnAccepted struct {
 	Guardrails []GuardVerdict `json:"guardrails,omitempty"`
 }
 
+// AcceptedBlock is a block of an accepted message: a text, or a stored file.
+type AcceptedBlock struct {
+	Type      BlockType `json:"type"`
+	Text      string    `json:"text,omitempty"`
+	Name      string    `json:"name,omitempty"`
+	ID        string    `json:"id,omitempty"` // of the attachment
+	MediaType string    `json:"media_type,omitempty"`
+	Size      int64     `json:"size,omitempty"`   // in bytes
+	SHA256    string    `json:"sha256,omitempty"` // of the bytes, in hex
+}
+
 // GuardVerdict is what a guardrail said that did not simply allow (GR1).
 type GuardVerdict struct {
 	Name  string `json:"name"`
@@ -89,6 +120,8 @@ type GuardVerdict struct {
 	// Action is "redact" or "block", or "fail" where the guardrail gave no verdict and the check failed closed.
 	Action string `json:"action"`
 	Reason string `json:"reason,omitempty"`
+	// File is the name of the file that it is about, "" for another text.
+	File string `json:"file,omitempty"`
 }
 
 // CancelRequested is the data of turn_cancel_requested.

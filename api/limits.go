@@ -20,7 +20,20 @@ const (
 	MaxReviewReasonBytes = 500     // what is kept of a reviewer's reason
 	MaxGuardrails        = 32      // guardrails, and hooks, of one agent or turn
 	MaxPage              = 1_000   // rows of one page (SE7)
-	DefaultPage          = 100
+
+	MaxFileBytes        = 8 << 20   // one attached file (AT3)
+	MaxMessageFileBytes = 16 << 20  // the files of one message together
+	MaxBlocks           = 32        // content blocks of one message
+	MaxBlockTextBytes   = 32_000    // the text blocks of one message with content together
+	MaxSessionFiles     = 128       // files that a session keeps, uploads that no message refers to yet included
+	MaxSessionFileBytes = 64 << 20  // and their bytes
+	MaxFileNameBytes    = 255       // the name of a file, which is a label
+	UploadChunkBytes    = 256 << 10 // each chunk of an upload but the last, which may be shorter (AT5)
+	MaxImportItems      = 256       // items of an imported conversation (IM3)
+	MaxImportTextBytes  = 256_000   // each text, each call's arguments and each output in it
+	MaxImportBytes      = 512_000   // the whole of it as compact JSON
+	MaxImportDepth      = 32        // levels of a call's arguments, the object itself being the first
+	DefaultPage         = 100
 )
 
 // Defaults of limits that a definition or a turn may set (LI1).
@@ -43,6 +56,7 @@ const (
 	MaxReviewTokens     = 1_024            // output of a reviewer's call (LI6)
 	MaxCompactionTokens = 4_096            // output of a compaction's call (LI6)
 	DefaultToolParallel = 8                // tool bodies of one session that run at once (RU7)
+	UploadTime          = 24 * time.Hour   // what an upload that no message refers to is kept, from when it was last begun (AT5)
 )
 
 // Set returns a pointer to v, for the three-state fields of options: nil is absent (inherit), a

@@ -43,6 +43,14 @@ type Service interface {
 	// Interactions lists open interactions over all sessions of an owner (SE8).
 	Interactions(ctx context.Context, q InteractionQuery) (InteractionPage, error)
 
+	// BeginUpload announces a file, or finds it where it was announced before: then Missing says what is left to send
+	// (AT5). The session's uploads that have expired are removed first.
+	BeginUpload(ctx context.Context, session string, file UploadRequest) (Upload, error)
+	// UploadChunk stores one chunk of a file; it returns once that is durable. The same again is a no-op.
+	UploadChunk(ctx context.Context, session, upload string, chunk UploadChunk) error
+	// CommitUpload looks at the whole file and seals it; from then on messages may refer to it by its ID. Again is a no-op.
+	CommitUpload(ctx context.Context, session, upload string) (Upload, error)
+
 	// Result waits until the run ends or waits for something, or until ctx ends (RU3).
 	Result(ctx context.Context, session, run string) (Result, error)
 	// Events is a page of journalled events (SE7).

@@ -25,22 +25,13 @@ type SessionOptions struct {
 	AutoApproverContext *string            `json:"autoApproverContext,omitempty"`
 	Compaction          *CompactionOptions `json:"compaction,omitempty"`
 	AutoSkipQuestions   *bool              `json:"autoSkipQuestions,omitempty"`
-	// InitialHistory imports a conversation. A host without it answers unsupported_option.
+	// InitialHistory is a conversation that the session begins with (IM1). It is data: nothing of it is executed, no
+	// permission comes with it, and it is stored with the session or not at all.
 	InitialHistory []HistoryImport   `json:"initialHistory,omitempty"`
 	Metadata       map[string]string `json:"metadata,omitempty"`
 	Owner          string            `json:"owner,omitempty"`
 	// IdempotencyKey makes the creation itself repeatable: the same key and options give the same session.
 	IdempotencyKey string `json:"idempotencyKey,omitempty"`
-}
-
-// HistoryImport is one item of an imported conversation.
-type HistoryImport struct {
-	Type      string         `json:"type"`
-	Text      string         `json:"text,omitempty"`
-	CallID    string         `json:"callId,omitempty"`
-	Name      string         `json:"name,omitempty"`
-	Arguments map[string]any `json:"arguments,omitempty"`
-	Output    string         `json:"output,omitempty"`
 }
 
 // Activity is what a session is doing (SE3).

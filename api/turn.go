@@ -29,12 +29,14 @@ type TurnOptions struct {
 	Guardrails []string `json:"guardrails,omitempty"`
 }
 
-// Submission is one message to a session.
+// Submission is one message to a session: Text, or Content.
 type Submission struct {
 	Session string `json:"session"`
-	// Text is the user's message: 1 to 256,000 bytes of UTF-8 without NUL.
-	Text    string      `json:"text"`
-	Options TurnOptions `json:"options,omitzero"`
+	// Text is a message without files: 1 to 256,000 bytes of UTF-8 without NUL.
+	Text string `json:"text,omitempty"`
+	// Content is a message of blocks, whose order is kept (AT1): 1 to 32 of them.
+	Content []ContentBlock `json:"content,omitempty"`
+	Options TurnOptions    `json:"options,omitzero"`
 }
 
 // RunReference names a run. Its ID begins with its session's.
@@ -112,14 +114,16 @@ func (u Usage) Add(v Usage) Usage {
 // HistoryItem is one item of a session's complete conversation, in the order in which the model sees it.
 type HistoryItem struct {
 	// Type: "user", "assistant", "reasoning", "tool_call", "tool_result", "notice" or "summary".
-	Type      string    `json:"type"`
-	Event     uint64    `json:"event"` // number of the event that holds it
-	Run       string    `json:"run,omitempty"`
-	Time      time.Time `json:"time"`
-	Text      string    `json:"text,omitempty"`
-	CallID    string    `json:"callId,omitempty"`
-	Name      string    `json:"name,omitempty"`
-	Arguments string    `json:"arguments,omitempty"` // JSON text as the model gave it; of a result, what a person changed it to
-	Output    string    `json:"output,omitempty"`
-	Code      Code      `json:"code,omitempty"` // of a result that is not the tool's own
+	Type  string    `json:"type"`
+	Event uint64    `json:"event"` // number of the event that holds it
+	Run   string    `json:"run,omitempty"`
+	Time  time.Time `json:"time"`
+	Text  string    `json:"text,omitempty"`
+	// Content are the blocks of a message with content, in their order, files by reference; Text has its texts.
+	Content   []ContentBlock `json:"content,omitempty"`
+	CallID    string         `json:"callId,omitempty"` // of an imported call, the one that it was given with
+	Name      string         `json:"name,omitempty"`
+	Arguments string         `json:"arguments,omitempty"` // JSON text as the model gave it; of a result, what a person changed it to
+	Output    string         `json:"output,omitempty"`
+	Code      Code           `json:"code,omitempty"` // of a result that is not the tool's own
 }

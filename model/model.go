@@ -27,6 +27,10 @@ type Provider interface {
 type Facts struct {
 	Window          int // tokens of input and output together
 	MaxOutputTokens int // of one answer
+	// MaxImageBytes and MaxPDFBytes bound one file, as its own bytes; MaxImageSide the width and the height of an image, in
+	// pixels; MaxFilesBytes the files of one request together (AT4).
+	MaxImageBytes, MaxPDFBytes, MaxFilesBytes int64
+	MaxImageSide                              int
 	// Formats are the media types of files that it takes, Refused those that it does not, of images and PDFs. One
 	// that is in neither is unknown; text needs no format (AT8).
 	Formats, Refused []string
@@ -115,6 +119,10 @@ type Part struct {
 	Name      string
 	MediaType string
 	Data      []byte
+	// ID and Size are the host's: by which it keeps a file, and the file's bytes. Data is there in each request that a
+	// provider is given; what is only described has it not.
+	ID   string
+	Size int64
 }
 
 // The media types of files that are not text. No provider takes another image.

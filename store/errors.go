@@ -23,6 +23,12 @@ var (
 	// A later try that fails for certain says nothing about this one: only success, or a refusal, settles it.
 	// The error may carry an *api.Error with the reason as well, so look for ErrFateUnknown first.
 	ErrFateUnknown = errors.New("store: fate unknown")
+	// ErrFileNotFound: the session has no such file, or it is not sealed, or it has expired.
+	ErrFileNotFound = errors.New("store: file not found")
+	// ErrFileConflict: a file's bytes or its description are not those that are there.
+	ErrFileConflict = errors.New("store: file conflict")
+	// ErrFileQuota: the session may not keep that much.
+	ErrFileQuota = errors.New("store: file quota")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("store: closed")
 )

@@ -13,6 +13,7 @@ type Store interface {
 	WriteFormat() int
 
 	Journal
+	Files
 	Processes
 	Catalogue
 	Lists
@@ -30,7 +31,7 @@ type Store interface {
 // Journal is the part of a store that sessions live in.
 type Journal interface {
 	// Append commits an append or nothing. Errors: [ErrHeadMoved], [ErrFenced], [ErrClaimed],
-	// [ErrReceiptTaken], [ErrNotFound], [ErrDeleted], [ErrExists], [ErrFateUnknown], or an *api.Error of a
+	// [ErrReceiptTaken], [ErrFileNotFound], [ErrFileQuota], [ErrNotFound], [ErrDeleted], [ErrExists], [ErrFateUnknown], or an *api.Error of a
 	// store code, after which nothing was written. The context bounds the wait only: an append that was
 	// handed over may commit after its context ended, and then the error is ErrFateUnknown.
 	Append(ctx context.Context, a Append) (Appended, error)
@@ -106,6 +107,14 @@ type Append struct {
 	Closed []string
 	// Usage adds to the session's usage of a day.
 	Usage []UsageDelta
+	// Files are files that the records refer to. Accept names those that are stored: each must be accepted already, or
+	// sealed and not expired at Time, else ErrFileNotFound. Discard names files that are removed unless an append has
+	// accepted them, this one included. New ones are written; they must not be more than FileQuota has left once the
+	// discarded are gone, else ErrFileQuota. These checks come behind those of the head and the fence.
+	Accept    []string
+	Discard   []string
+	Files     []NewFile
+	FileQuota FileQuota
 	// Snapshot replaces the session's snapshot, unless nil.
 	Snapshot *Snapshot
 }

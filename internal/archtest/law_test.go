@@ -22,10 +22,11 @@ var law = map[string]rule{
 	"api": {},
 
 	"internal/definition": {own: []string{"api", "tool"}, modules: []string{"github.com/gowebpki/jcs"}},
+	"internal/content":    {own: []string{"api"}},
 	"internal/engine":     {own: []string{"api"}},
 	"internal/policy":     {own: []string{"api", "guard", "model"}},
-	"internal/runtime":    {own: []string{"api", "guard", "internal/engine", "internal/policy", "internal/definition", "store", "model", "tool"}, modules: []string{"github.com/google/uuid", "golang.org/x/sys"}},
-	"internal/service":    {own: []string{"api", "guard", "internal/definition", "internal/engine", "internal/policy", "internal/runtime", "store", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
+	"internal/runtime":    {own: []string{"api", "guard", "internal/content", "internal/engine", "internal/policy", "internal/definition", "store", "model", "tool"}, modules: []string{"github.com/google/uuid", "golang.org/x/sys"}},
+	"internal/service":    {own: []string{"api", "guard", "internal/content", "internal/definition", "internal/engine", "internal/policy", "internal/runtime", "store", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
 	"internal/sim":        {own: []string{anything}},
 	"internal/archtest":   {own: []string{"api"}},
 
@@ -54,7 +55,7 @@ var law = map[string]rule{
 	"transport/servicetest": {own: []string{"api", "guard", "model"}},
 
 	// The root package opens the default store, so it knows SQLite; it knows no provider but by interface.
-	"": {own: []string{"api", "guard", "internal/definition", "internal/runtime", "internal/service", "store", "store/sqlite", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
+	"": {own: []string{"api", "guard", "internal/content", "internal/definition", "internal/runtime", "internal/service", "store", "store/sqlite", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
 	// What a program of somebody else's may look like: the root package, a provider, the standard library.
 	"examples/": {own: []string{"", "api", "guard", "guard/sensitive", "model", "model/scripted", "model/openaichat", "examples/internal/output"}},
 

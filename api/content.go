@@ -1,0 +1,172 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MessagePart is what a message may be made of behind its text: a [ContentBlock], an [Attachment], or the [TurnOptions]
+// of the whole.
+type MessagePart interface{ messagePart() }
+
+func (ContentBlock) messagePart() {}
+func (*Attachment) messagePart()  {}
+func (TurnOptions) messagePart()  {}
+
+// BlockType is the kind of a content block.
+type BlockType string
+
+const (
+	BlockText     BlockType = "text"
+	BlockImage    BlockType = "image"    // PNG, JPEG, GIF or WebP that does not move
+	BlockDocument BlockType = "document" // a PDF, or a text file
+)
+
+// ContentBlock is one block of a message: a text, or a file (AT1).
+type ContentBlock struct {
+	Type BlockType `json:"type"`
+	Text string    `json:"text,omitempty"` // of a text block
+	// Name is what the file is called in this message: a label of 1 to 255 bytes without control characters.
+	Name   string  `json:"name,omitempty"`
+	Source *Source `json:"source,omitempty"`
+}
+
+// SourceType says where a file's bytes are.
+type SourceType string
+
+const (
+	SourceBase64     SourceType = "base64"     // in Data, in standard base64
+	SourceText       SourceType = "text"       // in Data as they are; of documents
+	SourceAttachment SourceType = "attachment" // stored: ID names them
+)
+
+// Source is where a file's bytes are. There are no others: addresses and providers' own file IDs are refused.
+type Source struct {
+	Type SourceType `json:"type"`
+	// MediaType is what the file is said to be; with SourceAttachment it may be absent. What it is in truth is found
+	// in its bytes, and one that differs is refused (AT4).
+	MediaType string `json:"mediaType,omitempty"`
+	Data      string `json:"data,omitempty"`
+	// ID of an attachment that was committed in this session.
+	ID string `json:"id,omitempty"`
+	// Size in bytes and SHA256 in hex are told of stored files. They may be absent in a message; given, they must be right.
+	Size   int64  `json:"size,omitempty"`
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// TextBlock is a block of text.
+func TextBlock(text string) ContentBlock { return ContentBlock{Type: BlockText, Text: text} }
+
+// TextDocument is a text file whose content is at hand. It counts as a file.
+func TextDocument(name, text string) ContentBlock {
+	return ContentBlock{Type: BlockDocument, Name: name, Source: &Source{Type: SourceText, Data: text}}
+}
+
+// StoredFile is a block for a file that the session has already, by its ID: of an image with image, else of a document.
+func StoredFile(block BlockType, name, id string) ContentBlock {
+	return ContentBlock{Type: block, Name: name, Source: &Source{Type: SourceAttachment, ID: id}}
+}
+
+// Attachment is a file on its way into a session. MediaType may be "": then it is found out. Data must not be changed.
+type Attachment struct {
+	Name      string
+	MediaType string
+	Data      []byte
+}
+
+// Block is the kind of block that files of a media type stand in.
+func Block(mediaType string) BlockType {
+	if strings.HasPrefix(mediaType, "image/") {
+		return BlockImage
+	}
+	return BlockDocument
+}
+
+// UploadRequest announces a file. The same file of a session, by its SHA256, is stored once, whatever it is called.
+type UploadRequest struct {
+	Name string `json:"name"`
+	// MediaType may be "": then it is found out when the upload is committed.
+	MediaType string `json:"mediaType,omitempty"`
+	Size      int64  `json:"size"`   // in bytes, 1 to 8 MiB
+	SHA256    string `json:"sha256"` // of all bytes, 64 hex digits
+}
+
+// UploadState says how far an upload is.
+type UploadState string
+
+const (
+	UploadOpen      UploadState = "open"      // chunks may be sent
+	UploadCommitted UploadState = "committed" // sealed: a message may refer to it until it expires
+	UploadAccepted  UploadState = "accepted"  // a message refers to it: it lives as long as the session
+)
+
+// Upload is a file in a session, stored or on its way.
+type Upload struct {
+	ID        string      `json:"id"`
+	Name      string      `json:"name"`
+	MediaType string      `json:"mediaType,omitempty"` // what was announced; from the commit on what was found
+	Size      int64       `json:"size"`
+	SHA256    string      `json:"sha256"`
+	State     UploadState `json:"state"`
+	// Missing are the chunks that are not there yet, by their index from 0.
+	Missing []int `json:"missing,omitempty"`
+	// Expires is when it is removed unless a message refers to it by then; zero once one does.
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// UploadChunk is a part of a file: chunk i begins at byte i × 262,144 and has that many bytes, the last one the rest.
+type UploadChunk struct {
+	Index  int    `json:"index"`
+	SHA256 string `json:"sha256"` // of Data, 64 hex digits
+	Data   []byte `json:"data"`
+}
+
+// Chunks is the number of chunks of a file of size bytes.
+func Chunks(size int64) int { return int((size + UploadChunkBytes - 1) / UploadChunkBytes) }
+
+// The types of imported items.
+const (
+	ImportUser       = "user"        // Text
+	ImportAssistant  = "assistant"   // Text
+	ImportToolCall   = "tool_call"   // CallID, Name, Arguments
+	ImportToolResult = "tool_result" // CallID, Output
+)
+
+// HistoryImport is one item of an imported conversation (IM1).
+type HistoryImport struct {
+	Type   string `json:"type"`
+	Text   string `json:"text,omitempty"`
+	CallID string `json:"callId,omitempty"` // any text that is the call's alone
+	// Name is a tool's name in the form in which models see one: 1–64 of A–Z a–z 0–9 _ -. The agent need not have it.
+	Name      string          `json:"name,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // a JSON object
+	Output    string          `json:"output,omitempty"`
+
+	given []string // the fields that the JSON had
+}
+
+// UnmarshalJSON notes what fields there were, so that one which does not belong is refused with its item when the
+// session is created, and not passed over.
+func (h *HistoryImport) UnmarshalJSON(data []byte) error {
+	type plain HistoryImport
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	var item plain
+	if err := json.Unmarshal(data, &item); err != nil {
+		return fmt.Errorf("an item of an imported conversation: %w", err)
+	}
+	for name := range fields {
+		item.given = append(item.given, name)
+	}
+	slices.Sort(item.given)
+	*h = HistoryImport(item)
+	return nil
+}
+
+// Given lists the fields that the item's JSON had, sorted; nil for an item that was not read from JSON.
+func (h HistoryImport) Given() []string { return slices.Clone(h.given) }
