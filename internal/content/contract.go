@@ -56,7 +56,9 @@ func CheckName(name string) error { panic("to be written") }
 // results was. guarded bounds each text, argument and output at [api.MaxGuardedBytes] (IM4). Arguments come compact.
 //
 // Errors are invalid_history, with the details item (from 0), rule and, where there is one, value.
-func Import(items []api.HistoryImport, guarded bool) ([][]api.HistoryImport, error) { panic("to be written") }
+func Import(items []api.HistoryImport, guarded bool) ([][]api.HistoryImport, error) {
+	panic("to be written")
+}
 
 // DecodeImport reads a conversation from JSON: an array of items. Errors as in Import.
 func DecodeImport(data []byte) ([]api.HistoryImport, error) { panic("to be written") }
