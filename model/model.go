@@ -140,13 +140,19 @@ func (p Part) IsImage() bool { return strings.HasPrefix(p.MediaType, "image/") }
 // IsPDF reports whether the part is a PDF.
 func (p Part) IsPDF() bool { return p.MediaType == TypePDF }
 
-// NamedText is how a text part reads at every provider: its text, or a text file under its name.
+// NamedText is how a text part reads at every provider: its text, or a text file in its frame.
 func (p Part) NamedText() string {
 	if p.MediaType == "" {
 		return p.Text
 	}
+	before, after := p.Frame()
+	return before + string(p.Data) + after
+}
+
+// Frame is what stands around a text file's data: its name and its type, and its end.
+func (p Part) Frame() (before, after string) {
 	name := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\"", "&quot;", "\n", " ").Replace(p.Name)
-	return "<file name=\"" + name + "\" type=\"" + p.MediaType + "\">\n" + string(p.Data) + "\n</file>"
+	return "<file name=\"" + name + "\" type=\"" + p.MediaType + "\">\n", "\n</file>"
 }
 
 // Private is provider-private data that belongs to an item.

@@ -1,12 +1,12 @@
 package anthropic
 
 import (
-	"encoding/base64"
 	"fmt"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
 // What stands in the place of a text without content where the API wants one.
@@ -24,8 +24,9 @@ func (p *Provider) appendMessages(b []byte, name string, items []model.Item) ([]
 		)
 		switch items[0].Kind {
 		case model.UserItem:
-			n = 1
-			message = sdk.NewUserMessage(userBlocks(&items[0])...)
+			b = appendUser(b, &items[0])
+			items = items[1:]
+			continue
 		case model.ToolResultItem:
 			n = run(items, func(kind model.ItemKind) bool { return kind == model.ToolResultItem })
 			message = sdk.NewUserMessage(resultBlocks(items[:n])...)
@@ -56,29 +57,34 @@ func run(items []model.Item, belongs func(model.ItemKind) bool) int {
 	return n
 }
 
-// userBlocks are text and files in the user's order (AT2).
-func userBlocks(item *model.Item) []sdk.ContentBlockParamUnion {
+// appendUser appends a message of text and files in the user's order (AT2). It is written by hand: the SDK's types hold
+// a file as a string of base64, of which an encoder makes copy after copy.
+func appendUser(b []byte, item *model.Item) []byte {
 	parts := item.Parts
 	if len(parts) == 0 {
 		parts = []model.Part{{Text: item.Text}}
 	}
-	var blocks []sdk.ContentBlockParamUnion
-	for _, part := range parts {
-		switch {
+	b = append(b, `{"content":[`...)
+	empty := len(b)
+	for i := range parts {
+		switch part := &parts[i]; {
 		case part.IsImage():
-			blocks = append(blocks, sdk.NewImageBlockBase64(part.MediaType, base64.StdEncoding.EncodeToString(part.Data)))
+			b = append(b, `{"source":{"data":`...)
+			b = append(wire.AppendBase64(b, part), `,"media_type":`...)
+			b = append(wire.AppendString(b, part.MediaType), `,"type":"base64"},"type":"image"},`...)
 		case part.IsPDF():
-			block := sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: base64.StdEncoding.EncodeToString(part.Data)})
-			block.OfDocument.Title = param.NewOpt(part.Name)
-			blocks = append(blocks, block)
-		case !blank(part.NamedText()):
-			blocks = append(blocks, sdk.NewTextBlock(part.NamedText()))
+			b = append(b, `{"source":{"data":`...)
+			b = append(wire.AppendBase64(b, part), `,"media_type":"application/pdf","type":"base64"},"title":`...)
+			b = append(wire.AppendString(b, part.Name), `,"type":"document"},`...)
+		case part.MediaType != "" || !blank(part.Text):
+			b = append(b, `{"text":`...)
+			b = append(wire.AppendText(b, part), `,"type":"text"},`...)
 		}
 	}
-	if len(blocks) == 0 {
-		blocks = append(blocks, sdk.NewTextBlock(blankMessage))
+	if len(b) == empty {
+		b = append(wire.AppendString(append(b, `{"text":`...), blankMessage), `,"type":"text"},`...)
 	}
-	return blocks
+	return append(b[:len(b)-1], `],"role":"user"},`...)
 }
 
 func resultBlocks(items []model.Item) []sdk.ContentBlockParamUnion {

@@ -20,7 +20,7 @@ func (p *Provider) body(req model.Request) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the head of the request: %w", err)
 	}
-	body := make([]byte, 0, len(head)+req.Encoded.Bytes()+4<<10)
+	body := make([]byte, 0, len(head)+req.Encoded.Bytes()+wire.Room(req.Items)+4<<10)
 	body = append(body, head[:len(head)-1]...)
 	body = append(body, `,"stream":true,"messages":[`...)
 	body = req.Encoded.Append(body, p.form(req.Model), req.Items, func(dst []byte, items []model.Item) []byte {

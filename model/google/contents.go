@@ -9,6 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
 // What a user says is the only content that ends with its role: so the place where it can go on is known from
@@ -18,10 +19,9 @@ const (
 	userEnd   = `],"role":"user"},`
 )
 
-// part is a part of a content. Signatures and arguments are kept as they came, which genai.Part cannot.
+// part is a part of what a model said or of the results that it is given. Signatures and arguments are kept as they came, which genai.Part cannot.
 type part struct {
 	Text             *string                 `json:"text,omitempty"`
-	InlineData       *genai.Blob             `json:"inlineData,omitempty"`
 	FunctionCall     *functionCall           `json:"functionCall,omitempty"`
 	FunctionResponse *genai.FunctionResponse `json:"functionResponse,omitempty"`
 	Thought          bool                    `json:"thought,omitempty"`
@@ -95,29 +95,27 @@ func appendUser(b []byte, item model.Item) []byte {
 	} else {
 		b = append(b, userBegin...)
 	}
-	for i, p := range userParts(item) {
+	if len(item.Parts) == 0 {
+		b = append(wire.AppendString(append(b, `{"text":`...), item.Text), '}')
+	}
+	for i := range item.Parts {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendJSON(b, p)
+		b = appendUserPart(b, &item.Parts[i])
 	}
 	return append(b, userEnd...)
 }
 
-func userParts(item model.Item) []part {
-	if len(item.Parts) == 0 {
-		return []part{{Text: &item.Text}}
+// appendUserPart appends text or a file. It is written by hand: genai's types hold a file as bytes, of which an encoder
+// makes copy after copy.
+func appendUserPart(b []byte, part *model.Part) []byte {
+	if part.IsImage() || part.IsPDF() {
+		b = append(b, `{"inlineData":{"data":`...)
+		b = append(wire.AppendBase64(b, part), `,"mimeType":`...)
+		return append(wire.AppendString(b, part.MediaType), `}}`...)
 	}
-	parts := make([]part, len(item.Parts))
-	for i, p := range item.Parts {
-		if p.IsImage() || p.IsPDF() {
-			parts[i].InlineData = &genai.Blob{MIMEType: p.MediaType, Data: p.Data}
-			continue
-		}
-		text := p.NamedText()
-		parts[i].Text = &text
-	}
-	return parts
+	return append(wire.AppendText(append(b, `{"text":`...), part), '}')
 }
 
 // results are the results of an answer's calls. Gemini wants the call's name with each. The text of an output is

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
 // head is a request without its contents.
@@ -32,7 +33,7 @@ func (p *Provider) encode(req model.Request) ([]byte, error) {
 	}
 	writer := contentWriter{provider: p.config.Name, model: req.Model, signs: signs(req.Model)}
 	const begin, news = `{"contents":[`, 16 << 10 // news: what a call usually adds
-	body := append(make([]byte, 0, len(begin)+req.Encoded.Bytes()+news+len(rest)), begin...)
+	body := append(make([]byte, 0, len(begin)+req.Encoded.Bytes()+wire.Room(req.Items)+news+len(rest)), begin...)
 	body = bytes.TrimSuffix(req.Encoded.Append(body, model.Form("gemini", p.config.Name, req.Model), req.Items, writer.append), []byte(","))
 	body = append(body, ']')
 	if len(rest) > len(`{}`) {

@@ -55,7 +55,7 @@ func (p *Provider) body(req model.Request) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
-	b := make([]byte, 0, len(start)+req.Encoded.Bytes()+4096)
+	b := make([]byte, 0, len(start)+req.Encoded.Bytes()+wire.Room(req.Items)+4096)
 	b = append(b, start[:len(start)-1]...)
 	b = append(b, `,"stream":true,"input":[`...)
 	form := model.Form("responses", p.config.Name, req.Model)

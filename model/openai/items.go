@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"maps"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/model/internal/wire"
 )
 
 // appendItems appends each item with a comma after it. items begin and end where answers do.
@@ -16,7 +16,7 @@ func (p *Provider) appendItems(b []byte, name string, items []model.Item) []byte
 	for i := range items {
 		switch item := &items[i]; item.Kind {
 		case model.UserItem:
-			b = appendParam(b, userParam(item))
+			b = appendUser(b, item)
 		case model.AssistantItem:
 			b = appendParam(b, p.assistantParam(name, item))
 		case model.ToolCallItem:
@@ -115,35 +115,32 @@ func (p *Provider) assistantParam(name string, item *model.Item) responses.Respo
 	return message
 }
 
-func userParam(item *model.Item) responses.ResponseInputItemUnionParam {
-	var message responses.ResponseInputItemUnionParam
+// appendUser appends a message of text and files in the user's order (AT2). It is written by hand: the SDK's types hold
+// a file as a string of base64, of which an encoder makes copy after copy.
+func appendUser(b []byte, item *model.Item) []byte {
+	b = append(b, `{"content":`...)
 	if len(item.Parts) == 0 {
-		message = responses.ResponseInputItemParamOfMessage(item.Text, responses.EasyInputMessageRoleUser)
+		b = wire.AppendString(b, item.Text)
 	} else {
-		content := make(responses.ResponseInputMessageContentListParam, len(item.Parts))
+		b = append(b, '[')
 		for i := range item.Parts {
-			content[i] = partParam(&item.Parts[i])
+			b = append(appendPart(b, &item.Parts[i]), ',')
 		}
-		message = responses.ResponseInputItemParamOfMessage(content, responses.EasyInputMessageRoleUser)
+		b[len(b)-1] = ']'
 	}
-	message.OfMessage.Type = responses.EasyInputMessageTypeMessage
-	return message
+	return append(b, `,"role":"user","type":"message"},`...)
 }
 
-func partParam(part *model.Part) responses.ResponseInputContentUnionParam {
+func appendPart(b []byte, part *model.Part) []byte {
 	switch {
 	case part.IsImage():
-		image := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetailAuto)
-		image.OfInputImage.ImageURL = param.NewOpt(dataURL(part))
-		return image
+		b = append(b, `{"detail":"auto","image_url":`...)
+		return append(wire.AppendDataURL(b, part), `,"type":"input_image"}`...)
 	case part.IsPDF():
-		return responses.ResponseInputContentUnionParam{OfInputFile: &responses.ResponseInputFileParam{
-			Filename: param.NewOpt(part.Name), FileData: param.NewOpt(dataURL(part)),
-		}}
+		b = append(b, `{"file_data":`...)
+		b = append(wire.AppendDataURL(b, part), `,"filename":`...)
+		return append(wire.AppendString(b, part.Name), `,"type":"input_file"}`...)
 	}
-	return responses.ResponseInputContentParamOfInputText(part.NamedText())
-}
-
-func dataURL(part *model.Part) string {
-	return "data:" + part.MediaType + ";base64," + base64.StdEncoding.EncodeToString(part.Data)
+	b = append(b, `{"text":`...)
+	return append(wire.AppendText(b, part), `,"type":"input_text"}`...)
 }

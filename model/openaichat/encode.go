@@ -1,10 +1,9 @@
 package openaichat
 
 import (
-	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/internal/wire"
@@ -13,23 +12,24 @@ import (
 // appendRequest appends the body of a request. Written by hand: it is done anew for the whole history at each
 // call, and reflection takes ten times as long.
 func (p *Provider) appendRequest(b []byte, req model.Request) []byte {
+	b = slices.Grow(b, wire.Room(req.Items))
 	b = append(b, `{"model":`...)
-	b = appendString(b, req.Model)
+	b = wire.AppendString(b, req.Model)
 	b = append(b, `,"stream":true`...)
 	if _, given := p.config.ExtraBody["stream_options"]; !given {
 		b = append(b, `,"stream_options":{"include_usage":true}`...)
 	}
 	if req.MaxOutputTokens > 0 {
 		b = append(b, ',')
-		b = appendString(b, p.config.MaxTokensField)
+		b = wire.AppendString(b, p.config.MaxTokensField)
 		b = append(b, ':')
 		b = strconv.AppendInt(b, int64(req.MaxOutputTokens), 10)
 	}
 	if p.config.SessionField != "" && req.Session != "" {
 		b = append(b, ',')
-		b = appendString(b, p.config.SessionField)
+		b = wire.AppendString(b, p.config.SessionField)
 		b = append(b, ':')
-		b = appendString(b, req.Session)
+		b = wire.AppendString(b, req.Session)
 	}
 	b = appendTools(b, req)
 	b = append(b, p.extra...)
@@ -47,10 +47,10 @@ func appendTools(b []byte, req model.Request) []byte {
 			b = append(b, ',')
 		}
 		b = append(b, `{"type":"function","function":{"name":`...)
-		b = appendString(b, tool.Name)
+		b = wire.AppendString(b, tool.Name)
 		if tool.Description != "" {
 			b = append(b, `,"description":`...)
-			b = appendString(b, tool.Description)
+			b = wire.AppendString(b, tool.Description)
 		}
 		b = append(b, `,"parameters":`...)
 		b = append(b, wire.ObjectSchema(tool.InputSchema)...)
@@ -67,7 +67,7 @@ func appendTools(b []byte, req model.Request) []byte {
 func (p *Provider) appendMessages(b []byte, req model.Request) []byte {
 	if req.Instructions != "" {
 		b = append(b, `{"role":"system","content":`...)
-		b = appendString(b, req.Instructions)
+		b = wire.AppendString(b, req.Instructions)
 		b = append(b, `},`...)
 	}
 	b = req.Encoded.Append(b, model.Form("chat", p.config.Name, req.Model), req.Items, func(b []byte, items []model.Item) []byte { return p.appendItems(b, req.Model, items) })
@@ -85,15 +85,15 @@ func (p *Provider) appendItems(b []byte, name string, items []model.Item) []byte
 			if len(item.Parts) > 0 {
 				b = appendParts(b, item.Parts)
 			} else {
-				b = appendString(b, item.Text)
+				b = wire.AppendString(b, item.Text)
 			}
 			b = append(b, `},`...)
 			i++
 		case model.ToolResultItem:
 			b = append(b, `{"role":"tool","tool_call_id":`...)
-			b = appendString(b, item.CallID)
+			b = wire.AppendString(b, item.CallID)
 			b = append(b, `,"content":`...)
-			b = appendString(b, item.Output)
+			b = wire.AppendString(b, item.Output)
 			b = append(b, `},`...)
 			i++
 		default:
@@ -108,31 +108,23 @@ func (p *Provider) appendItems(b []byte, name string, items []model.Item) []byte
 // appendParts appends text and files in their order (AT2).
 func appendParts(b []byte, parts []model.Part) []byte {
 	b = append(b, '[')
-	for _, part := range parts {
-		switch {
+	for i := range parts {
+		switch part := &parts[i]; {
 		case part.IsImage():
 			b = append(b, `{"type":"image_url","image_url":{"url":`...)
-			b = append(appendData(b, part), `}},`...)
+			b = append(wire.AppendDataURL(b, part), `}},`...)
 		case part.IsPDF():
 			b = append(b, `{"type":"file","file":{"filename":`...)
-			b = appendString(b, part.Name)
+			b = wire.AppendString(b, part.Name)
 			b = append(b, `,"file_data":`...)
-			b = append(appendData(b, part), `}},`...)
+			b = append(wire.AppendDataURL(b, part), `}},`...)
 		default:
 			b = append(b, `{"type":"text","text":`...)
-			b = append(appendString(b, part.NamedText()), `},`...)
+			b = append(wire.AppendText(b, part), `},`...)
 		}
 	}
 	b[len(b)-1] = ']'
 	return b
-}
-
-// appendData appends a file as a data URL.
-func appendData(b []byte, part model.Part) []byte {
-	b = append(b, `"data:`...)
-	b = append(b, part.MediaType...)
-	b = append(b, `;base64,`...)
-	return append(base64.StdEncoding.AppendEncode(b, part.Data), '"')
 }
 
 // answerLen is the number of items at the start that one answer gave.
@@ -167,7 +159,7 @@ func (p *Provider) appendAnswer(b []byte, name string, items []model.Item) []byt
 	}
 	if field := p.reasoningField(name, items); field != "" {
 		b = append(b, ',')
-		b = appendString(b, field)
+		b = wire.AppendString(b, field)
 		b = append(b, ':')
 		b = appendJoined(b, items, func(item *model.Item) bool { return item.Kind == model.ReasoningItem })
 	}
@@ -176,11 +168,11 @@ func (p *Provider) appendAnswer(b []byte, name string, items []model.Item) []byt
 		for i := range items {
 			if item := &items[i]; item.Kind == model.ToolCallItem {
 				b = append(b, `{"id":`...)
-				b = appendString(b, item.CallID)
+				b = wire.AppendString(b, item.CallID)
 				b = append(b, `,"type":"function","function":{"name":`...)
-				b = appendString(b, item.Name)
+				b = wire.AppendString(b, item.Name)
 				b = append(b, `,"arguments":`...)
-				b = appendString(b, item.Arguments)
+				b = wire.AppendString(b, item.Arguments)
 				b = append(b, `}},`...)
 			}
 		}
@@ -201,7 +193,7 @@ func appendJoined(b []byte, items []model.Item, want func(*model.Item) bool) []b
 			b = append(b, `\n`...)
 		}
 		first = false
-		b = appendEscaped(b, items[i].Text)
+		b = wire.AppendEscaped(b, items[i].Text)
 	}
 	return append(b, '"')
 }
@@ -233,60 +225,4 @@ func (p *Provider) reasoningField(name string, items []model.Item) string {
 		field = kept.Field
 	}
 	return field
-}
-
-func appendString[T string | []byte | json.RawMessage](b []byte, s T) []byte {
-	b = append(b, '"')
-	b = appendEscaped(b, s)
-	return append(b, '"')
-}
-
-const hex = "0123456789abcdef"
-
-// appendEscaped appends s as the inside of a JSON string. Bytes that are not UTF-8 become U+FFFD.
-func appendEscaped[T string | []byte | json.RawMessage](b []byte, s T) []byte {
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			if n := runeLen(s, i); n > 0 {
-				i += n
-				continue
-			}
-			b = append(append(b, s[from:i]...), "\ufffd"...)
-			i++
-			from = i
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		b = append(b, s[from:i]...)
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-		from = i
-	}
-	return append(b, s[from:]...)
-}
-
-// runeLen is the length of the rune at i, 0 when there is none.
-func runeLen[T string | []byte | json.RawMessage](s T, i int) int {
-	var buf [utf8.UTFMax]byte
-	n := copy(buf[:], s[i:min(i+utf8.UTFMax, len(s))])
-	if r, size := utf8.DecodeRune(buf[:n]); r != utf8.RuneError || size > 1 {
-		return size
-	}
-	return 0
 }

@@ -147,31 +147,6 @@ func TestAKeptEncodingGivesTheSameRequestAtEachCall(t *testing.T) {
 	}
 }
 
-func FuzzStringsAreEncodedAsJSONHasThem(f *testing.F) {
-	for _, seed := range []string{"", "plain", "\"\\\n\r\t\x00\x1f\x7f", "žluťoučký 🌧️", "\xff\xc3", "\u2028</script>", "\xed\xa0\x80"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		encoded := appendString(nil, s)
-		var got string
-		if err := json.Unmarshal(encoded, &got); err != nil {
-			t.Fatalf("%q became %s: %v", s, encoded, err)
-		}
-		// One replacement character for each byte that is not UTF-8, as encoding/json does.
-		reference, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want string
-		if err := json.Unmarshal(reference, &want); err != nil || got != want {
-			t.Errorf("%q became %q, want %q (%v)", s, got, want, err)
-		}
-		if fromBytes := appendString(nil, []byte(s)); string(fromBytes) != string(encoded) {
-			t.Errorf("as bytes it became %s, as a string %s", fromBytes, encoded)
-		}
-	})
-}
-
 func history(items int) model.Request {
 	req := model.Request{Model: "m", Instructions: strings.Repeat("Be brief. ", 50), Items: []model.Item{{Kind: model.UserItem, Text: "go"}}}
 	for i := 0; len(req.Items) < items; i++ {

@@ -118,7 +118,7 @@ func encodeExtra(config Config) ([]byte, error) {
 			continue
 		}
 		out = append(out, ',')
-		out = appendString(out, name)
+		out = wire.AppendString(out, name)
 		out = append(out, ':')
 		out = append(out, value...)
 	}
