@@ -14,10 +14,12 @@ import (
 type Point string
 
 const (
-	// UserInput: each text of a message, and of a person's answer to an interaction, before it is stored. What is
-	// redacted here is never stored (GR3). It is checked once for each message that is accepted.
+	// UserInput: each text and each text file of a message, and each text of a person's answer to an interaction, before
+	// it is stored. What is redacted here is never stored (GR3): what passes of a file is another file of the same name.
+	// It is checked once for each message that is accepted.
 	UserInput Point = "user_input"
-	// ModelInput: each instruction, text and tool result of a request before a model is sent it. A reviewer, a summary and
+	// ModelInput: each instruction, text, text file and tool result of a request before a model is sent it, imported
+	// history too (IM4). A reviewer and a summary are given no body of a file. A reviewer, a summary and
 	// a page of history have the same texts in another form; each is looked at by itself before it is put into that, and
 	// of an action under review its description and its arguments, with its tool: what is redacted there leaves the
 	// decision to a person. What is blocked here stays in the history, so that each later request with it fails as
@@ -44,15 +46,19 @@ type Context struct {
 	Metadata  map[string]string
 }
 
-// Unit is what a guardrail looks at: one text block, one instruction, one tool result or one answer (GR2). Its
-// text has at most 128,000 bytes; a larger one fails closed without being shown. Where ModelInput is looked at, a message,
-// a result and instructions that are larger are not taken in the first place; a larger answer is left out of later requests,
-// and whatever is larger out of a summary.
+// Unit is what a guardrail looks at: one text block, one decoded text file, one instruction, one tool result or one
+// answer (GR2). Its text has at most 128,000 bytes; a larger one fails closed without being shown. Where ModelInput is
+// looked at, a message, a file, a result and instructions that are larger are not taken in the first place; a larger answer
+// is left out of later requests, and whatever is larger out of a summary.
+//
+// An image and a PDF are no text, and no unit. Where a guardrail looks at UserInput or ModelInput, they are refused with
+// uninspectable_content, and so is a turn whose conversation has one (AT7). The other points let them be.
 type Unit struct {
 	Context
 	Point Point
 	Text  string
 	Tool  string // catalogue name, of a tool's result
+	File  string // what the message calls the text file, "" for other texts; it is a label, and goes with the text as it is
 }
 
 // Action is what a guardrail does with a text.
@@ -75,7 +81,7 @@ type Verdict struct {
 // Allow lets the text pass.
 func Allow() Verdict { return Verdict{Action: ActionAllow} }
 
-// Redact lets another text pass instead. The next guardrail sees that one.
+// Redact lets another text pass instead, of at most 128,000 bytes, in UTF-8. The next guardrail sees that one.
 func Redact(text, reason string) Verdict {
 	return Verdict{Action: ActionRedact, Text: text, Reason: reason}
 }
@@ -106,8 +112,9 @@ const (
 	PurposeCompaction Purpose = "compaction" // a summary of older history
 )
 
-// ModelCall is a request on its way to a model. Request is the whole of it, without its credential; a hook may
-// keep it and must not change it.
+// ModelCall is a request on its way to a model. Request is the whole of it, without its credential: imported history
+// and the bytes of all files, decoded, are in it (GR4). A hook must not change it. It should not keep it beyond its call,
+// since that keeps the files in memory.
 type ModelCall struct {
 	Context
 	Purpose  Purpose

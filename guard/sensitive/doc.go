@@ -1,5 +1,5 @@
-// Package sensitive is the guardrail that ships: it finds secrets and personal data in text and takes them out, or
-// blocks the text (GR1, GR3).
+// Package sensitive is the guardrail that ships: it finds secrets and personal data in texts and text files and takes
+// them out, or blocks the text (GR1, GR3).
 //
 //	guardrail, err := sensitive.New(sensitive.Config{})
 //

@@ -39,7 +39,8 @@ func Kinds() []Kind { return []Kind{Secret, CreditCard, IBAN, SSN, Email, Phone,
 type Config struct {
 	// Name is what agents choose it by. Defaults to "sensitive".
 	Name string
-	// Points are where it looks. Defaults to all four.
+	// Points are where it looks. Defaults to all four. With user_input or model_input among them, images and PDFs are
+	// refused with uninspectable_content, since nothing can be found in them (AT7).
 	Points []guard.Point
 	// Find is what it looks for. Defaults to all kinds but IPAddress.
 	Find []Kind

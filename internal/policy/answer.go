@@ -18,10 +18,10 @@ import (
 // guardrail would change is left out as a whole, since its provider takes it back only as it was. Nothing of the
 // caller's is changed. The error is as in [Screened]; the answer then has its usage and nothing else.
 func ScreenAnswer(ctx context.Context, guards []guard.Guardrail, who guard.Context, resp model.Response) (model.Response, []api.GuardVerdict, *api.Error) {
-	if !Has(guards, guard.ModelOutput) {
+	s := newScreening(ctx, guards, guard.Unit{Context: who, Point: guard.ModelOutput}, nil)
+	if s == nil {
 		return resp, nil, nil
 	}
-	s := screening{ctx: ctx, guards: guards, unit: guard.Unit{Context: who, Point: guard.ModelOutput}, seen: map[looked]passed{}}
 	items, err := s.answer(resp.Items)
 	if err != nil {
 		return model.Response{Usage: resp.Usage}, s.brief(), about(err, "the answer")

@@ -1,8 +1,11 @@
 // Package policy carries out what applications and reviewers decide: guardrails, hooks, the application's own check
 // of an action, the requests for a review and for a summary, and how their answers are read.
 //
-//   - [Screen] runs guardrails over one text; [ScreenRequest] and [ScreenAnswer] over all texts of a request and of
-//     an answer, which stay well-formed. [BeforeModel], [AfterTool] and [Ask] run hooks and the application's check.
+//   - [Screen] runs guardrails over one text; [ScreenMessage], [ScreenRequest] and [ScreenAnswer] over all texts of a
+//     message, a request and an answer, which stay well-formed. [BeforeModel], [AfterTool] and [Ask] run hooks and the
+//     application's check.
+//   - A text file is a text that has a name. An image and a PDF are none: under a guardrail that would have to look into
+//     them they are refused (AT7). [Inspects] says whether a conversation may have them.
 //   - [ScreenReview] and [ScreenSummary] run them over what a review or a summary is made of, before it is quoted and cut
 //     in a document; [Fit] says beforehand what none of them could look at.
 //   - [ReviewRequest] and [ReadReview] are both ends of a review, [SummaryRequest] and [ParseSummary] of a summary.

@@ -40,11 +40,11 @@ type line struct {
 type file struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`
-	Bytes int    `json:"bytes"`
+	Bytes int64  `json:"bytes"`
 }
 
-// lines shows the items at some places, nil for all. A content of more than bound bytes is cut in its middle. Reasoning is left out: it was meant for
-// nobody.
+// lines shows the items at some places, nil for all. A content of more than bound bytes is cut in its middle. Reasoning is
+// left out: it was meant for nobody.
 func lines(items []model.Item, at []int, bound int) []line {
 	shown, tools := make([]line, 0, len(items)), map[string]string{}
 	for i := range items {
@@ -65,7 +65,7 @@ func lines(items []model.Item, at []int, bound int) []line {
 			l.Text, l.LeftOut, l.End = cut(said(item), bound)
 			for _, part := range item.Parts {
 				if part.MediaType != "" {
-					l.Files = append(l.Files, file{Name: part.Name, Type: part.MediaType, Bytes: len(part.Data)})
+					l.Files = append(l.Files, file{Name: part.Name, Type: part.MediaType, Bytes: size(part)})
 				}
 			}
 		case model.AssistantItem:

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,7 +36,7 @@ func wellFormed(t *rapid.T) model.Request {
 			var parts []model.Part
 			for i := range rapid.IntRange(1, 3).Draw(t, "parts") {
 				if text := word.Draw(t, "part"); rapid.Bool().Draw(t, "file") {
-					parts = append(parts, model.Part{Name: fmt.Sprintf("f%d", i), MediaType: "text/plain", Data: []byte(text)})
+					parts = append(parts, textFile(rapid.SampledFrom([]string{"a.txt", "b.md", fmt.Sprintf("f%d", i)}).Draw(t, "name"), text))
 				} else {
 					parts = append(parts, model.Part{Text: text})
 				}
@@ -112,8 +113,11 @@ func TestAScreenedRequestIsWellFormed(t *testing.T) {
 			}
 			for i, item := range got.Items {
 				text := item.Text + item.Output
-				for _, p := range item.Parts {
+				for at, p := range item.Parts {
 					text += p.Text + string(p.Data)
+					if was := req.Items[i].Parts[at]; p.Name != was.Name || p.MediaType != was.MediaType || p.Size != int64(len(p.Data)) || (p.ID == was.ID) != bytes.Equal(p.Data, was.Data) && p.MediaType != "" {
+						t.Fatalf("of the file %+v there is %+v", was, p)
+					}
 				}
 				if item.Kind != model.ReasoningItem && strings.Contains(text, "SECRET") {
 					t.Fatalf("item %d says %q", i, text)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -35,17 +36,18 @@ type Input struct {
 
 // ScreenRequest runs the model_input guardrails over a request: each instruction, each text and text file of the
 // user's, each text of the assistant's, each tool's result (GR2). Calls and reasoning are the model's own, and pass.
+// What passes of a text file that a guardrail changed is a file of the same name without an ID.
 //
 // It returns the request that may be sent, and the verdicts that were no plain allow, each once, at most 64. Where an
 // item was changed, it lost its Private data and the request its Encoded; a text of which nothing is left says so.
 // The request stays well-formed as [model.Check] has it, and nothing of the caller's is changed.
 //
 // An answer of the model's over [api.MaxGuardedBytes] is not sent, and a marker stands for it. The error is as in
-// [Screened], with the detail item where it is about one; the request is empty then. An image or a
-// PDF cannot be looked into and fails closed while such a guardrail is in force. memo may be nil.
+// [Screened], with the detail item where it is about one; the request is empty then. An image, a PDF and what else is no
+// text cannot be looked into: uninspectable_content with the details guardrail, point and file (AT7). memo may be nil.
 func ScreenRequest(ctx context.Context, guards []guard.Guardrail, who guard.Context, in Input, memo *Memo) (model.Request, []api.GuardVerdict, *api.Error) {
 	req := in.Request
-	s := inputScreening(ctx, guards, who, memo)
+	s := newScreening(ctx, guards, guard.Unit{Context: who, Point: guard.ModelInput}, memo)
 	if s == nil {
 		if in.Instructions != nil {
 			req.Instructions = joined(in.Instructions)
@@ -60,12 +62,12 @@ func ScreenRequest(ctx context.Context, guards []guard.Guardrail, who guard.Cont
 	return req, s.brief(), nil
 }
 
-// inputScreening is the pass of the model_input guardrails, nil where there are none.
-func inputScreening(ctx context.Context, guards []guard.Guardrail, who guard.Context, memo *Memo) *screening {
-	s := &screening{ctx: ctx, unit: guard.Unit{Context: who, Point: guard.ModelInput}, seen: map[looked]passed{}}
+// newScreening is a pass of the guardrails that look at the unit's point, nil where there are none. memo may be nil.
+func newScreening(ctx context.Context, guards []guard.Guardrail, unit guard.Unit, memo *Memo) *screening {
+	s := &screening{ctx: ctx, unit: unit, seen: map[looked]passed{}}
 	var names []string
 	for _, g := range guards {
-		if slices.Contains(g.Points, guard.ModelInput) {
+		if slices.Contains(g.Points, unit.Point) {
 			s.guards, names = append(s.guards, g), append(names, g.Name)
 		}
 	}
@@ -77,7 +79,7 @@ func inputScreening(ctx context.Context, guards []guard.Guardrail, who guard.Con
 	return s
 }
 
-// screening is one pass over a request.
+// screening is one pass over a request, an answer or a message.
 type screening struct {
 	ctx         context.Context
 	guards      []guard.Guardrail
@@ -155,7 +157,7 @@ func (s *screening) item(given *model.Item, catalogue, called map[string]string)
 			if err != nil {
 				return item, false, about(err, fmt.Sprintf("part %d", i))
 			}
-			if part.Text == given.Parts[i].Text && string(part.Data) == string(given.Parts[i].Data) {
+			if part.Text == given.Parts[i].Text && bytes.Equal(part.Data, given.Parts[i].Data) {
 				continue
 			}
 			if !changed {
@@ -195,19 +197,8 @@ func (s *screening) part(part model.Part) (model.Part, *api.Error) {
 	case part.MediaType == "":
 		part.Text, err = s.content(model.UserItem, part.Text)
 	case s.source: // a document describes it, and has nothing of its body
-	case part.IsImage() || part.IsPDF():
-		g := s.guards[0]
-		s.verdicts = append(s.verdicts, api.GuardVerdict{
-			Name: g.Name, Point: string(guard.ModelInput), Action: actionFail,
-			Reason: fmt.Sprintf("it looks at texts, and the file %q of type %s holds %d bytes that are none; leave the file out, or do without the guardrail", Plain(part.Name, 80), Plain(part.MediaType, 80), len(part.Data)),
-		})
-		err = refusal(s.verdicts[len(s.verdicts)-1])
 	default:
-		given := string(part.Data)
-		var text string
-		if text, err = s.text(given); text != given {
-			part.Data = []byte(text)
-		}
+		part, err = s.file(part)
 	}
 	return part, err
 }
@@ -218,25 +209,52 @@ func (s *screening) text(text string) (string, *api.Error) {
 		return "", nil
 	}
 	key := looked{tool: s.unit.Tool, text: text}
+	was, ok := s.recall(key)
+	if !ok {
+		var err *api.Error
+		if was, err = s.ask(key, text); err != nil {
+			return "", err
+		}
+	}
+	if was.changed {
+		return was.text, nil
+	}
+	return text, nil
+}
+
+// recall finds what passed of a unit before, in this pass or as the memo has it.
+func (s *screening) recall(key looked) (passed, bool) {
 	was, ok := s.seen[key]
 	if !ok {
 		was, ok = s.known[key]
 	}
-	if !ok {
-		s.unit.Text = text
-		now := Screen(s.ctx, s.guards, s.unit)
-		if now.Err != nil {
-			s.verdicts = append(s.verdicts, now.Verdicts...)
-			return "", now.Err
-		}
-		if now.Text == "" {
-			now.Text = removed
-		}
-		was = passed{text: now.Text, verdicts: now.Verdicts}
+	if ok {
+		s.note(key, was)
 	}
+	return was, ok
+}
+
+// ask asks the guardrails about a unit.
+func (s *screening) ask(key looked, text string) (passed, *api.Error) {
+	s.unit.Text, s.unit.File = text, key.file
+	now := Screen(s.ctx, s.guards, s.unit)
+	if now.Err != nil {
+		s.verdicts = append(s.verdicts, now.Verdicts...)
+		return passed{}, now.Err
+	}
+	was := passed{verdicts: now.Verdicts}
+	if was.changed = now.Text != text; was.changed {
+		if was.text = now.Text; strings.TrimSpace(was.text) == "" { // no provider takes a text that is blank
+			was.text = removed
+		}
+	}
+	s.note(key, was)
+	return was, nil
+}
+
+func (s *screening) note(key looked, was passed) {
 	s.seen[key] = was
 	s.verdicts = append(s.verdicts, was.verdicts...)
-	return was.text, nil
 }
 
 // brief lists the verdicts, each once. Where they are too many, the last one listed is the last one made, and says how

@@ -43,7 +43,7 @@ func conversation() []model.Item {
 		{Kind: model.AssistantItem, Text: "I look up SECRET", Private: private()},
 		called("c1", "app__look", `{"q":"SECRET"}`),
 		result("c1", "found SECRET"),
-		{Kind: model.UserItem, Parts: []model.Part{{Text: "see SECRET"}, {Name: "a.md", MediaType: "text/markdown", Data: []byte("# SECRET")}, {Text: "bye"}}},
+		{Kind: model.UserItem, Parts: []model.Part{{Text: "see SECRET"}, {ID: "s-a1", Name: "a.md", MediaType: "text/markdown", Data: []byte("# SECRET"), Size: 8}, {Text: "bye"}}},
 	}
 }
 
@@ -61,7 +61,7 @@ func TestEachTextOfARequestIsAUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []guard.Unit{}
-	for _, u := range []guard.Unit{{Text: "be SECRET"}, {Text: "and brief"}, {Text: "ask"}, {Text: "I look up SECRET"}, {Text: "found SECRET", Tool: "app.look"}, {Text: "see SECRET"}, {Text: "# SECRET"}, {Text: "bye"}} {
+	for _, u := range []guard.Unit{{Text: "be SECRET"}, {Text: "and brief"}, {Text: "ask"}, {Text: "I look up SECRET"}, {Text: "found SECRET", Tool: "app.look"}, {Text: "see SECRET"}, {Text: "# SECRET", File: "a.md"}, {Text: "bye"}} {
 		u.Context, u.Point = who, guard.ModelInput
 		if u.Tool != "" {
 			u.CallID = "c1"
@@ -74,14 +74,16 @@ func TestEachTextOfARequestIsAUnit(t *testing.T) {
 	sent := conversation()
 	sent[2].Text, sent[2].Private = "I look up ***", nil
 	sent[4].Output = "found ***"
-	sent[5].Parts[0].Text, sent[5].Parts[1].Data = "see ***", []byte("# ***")
+	sent[5].Parts[0].Text = "see ***"
+	sent[5].Parts[1] = model.Part{Name: "a.md", MediaType: "text/markdown", Data: []byte("# ***"), Size: 5}
 	if diff := cmp.Diff(model.Request{Model: "m", Instructions: "be ***\n\nand brief", Items: sent, Credential: "key"}, got, cmp.AllowUnexported(model.Encoded{})); diff != "" {
 		t.Errorf("what is sent: %s", diff)
 	}
 	if diff := cmp.Diff(conversation(), in.Request.Items); diff != "" {
 		t.Errorf("the caller's items were changed: %s", diff)
 	}
-	if diff := cmp.Diff([]api.GuardVerdict{{Name: "g", Point: "model_input", Action: "redact", Reason: "it holds SECRET"}}, verdicts); diff != "" {
+	said := []api.GuardVerdict{{Name: "g", Point: "model_input", Action: "redact", Reason: "it holds SECRET"}, {Name: "g", Point: "model_input", Action: "redact", Reason: "it holds SECRET", File: "a.md"}}
+	if diff := cmp.Diff(said, verdicts); diff != "" {
 		t.Errorf("each verdict is told once: %s", diff)
 	}
 	if err := model.Check(got); err != nil {
@@ -147,8 +149,8 @@ func TestARequestThatDoesNotPassIsNotSentAndSaysWhere(t *testing.T) {
 		"a blocked part":           {blocks("see"), nil, file("a", "text/plain"), api.CodeGuardrailBlocked, "item 0 of the request (user): part 0: guardrail g", "0"},
 		"instructions too large":   {allow, []string{large}, []model.Item{user("hi")}, api.CodeGuardrailFailed, "128001 bytes", ""},
 		"an old message too large": {allow, nil, []model.Item{user(large), user("hi")}, api.CodeGuardrailFailed, "item 0 of the request (user): guardrail g", "0"},
-		"an image":                 {allow, nil, file("a.png", model.TypePNG), api.CodeGuardrailFailed, `item 0 of the request (user): part 1: guardrail g let nothing pass at model_input: it looks at texts, and the file "a.png" of type image/png holds 3 bytes`, "0"},
-		"a PDF":                    {allow, nil, file("a.pdf", model.TypePDF), api.CodeGuardrailFailed, `the file "a.pdf" of type application/pdf`, "0"},
+		"an image":                 {allow, nil, file("a.png", model.TypePNG), api.CodeUninspectableContent, `item 0 of the request (user): part 1: guardrail g let nothing of the file "a.png" pass at model_input: it looks at texts, and this file of type image/png is none`, "0"},
+		"a PDF":                    {allow, nil, file("a.pdf", model.TypePDF), api.CodeUninspectableContent, `the file "a.pdf" pass at model_input: it looks at texts, and this file of type application/pdf`, "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -160,7 +162,7 @@ func TestARequestThatDoesNotPassIsNotSentAndSaysWhere(t *testing.T) {
 			if diff := cmp.Diff(model.Request{}, got, cmp.AllowUnexported(model.Encoded{})); diff != "" {
 				t.Errorf("something could be sent: %s", diff)
 			}
-			action := map[api.Code]string{api.CodeGuardrailBlocked: "block", api.CodeGuardrailFailed: "fail"}[test.code]
+			action := map[api.Code]string{api.CodeGuardrailBlocked: "block", api.CodeGuardrailFailed: "fail", api.CodeUninspectableContent: "fail"}[test.code]
 			if len(verdicts) != 1 || verdicts[0].Action != action || verdicts[0].Name != "g" {
 				t.Errorf("got the verdicts %+v", verdicts)
 			}

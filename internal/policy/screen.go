@@ -23,7 +23,7 @@ type Screened struct {
 	// Verdicts are all that were no plain allow, in order.
 	Verdicts []api.GuardVerdict
 	// Err says why nothing passes: guardrail_blocked, guardrail_failed, or cancelled where ctx ended. The first two
-	// have the details guardrail and point.
+	// have the details guardrail and point, and where it is about a file, which the message names then, file.
 	Err *api.Error
 }
 
@@ -47,7 +47,7 @@ func Screen(ctx context.Context, guards []guard.Guardrail, unit guard.Unit) Scre
 		if cancelled != nil {
 			return Screened{Verdicts: out.Verdicts, Err: cancelled}
 		}
-		noted := api.GuardVerdict{Name: g.Name, Point: string(unit.Point), Action: string(verdict.Action), Reason: Plain(verdict.Reason, maxReason)}
+		noted := api.GuardVerdict{Name: g.Name, Point: string(unit.Point), Action: string(verdict.Action), Reason: Plain(verdict.Reason, maxReason), File: label(unit.File)}
 		if fault != "" {
 			noted.Action, noted.Reason = actionFail, Plain(fault, maxReason)
 		}
@@ -119,8 +119,17 @@ func unfit(text, redaction string) string {
 // refusal is the error of a verdict that lets nothing pass.
 func refusal(v api.GuardVerdict) *api.Error {
 	code, did := api.CodeGuardrailBlocked, "blocked the text"
-	if v.Action == actionFail {
+	switch failed := v.Action == actionFail; {
+	case failed && v.File != "":
+		code, did = api.CodeGuardrailFailed, fmt.Sprintf("let nothing of the file %q pass", Plain(v.File, 80))
+	case failed:
 		code, did = api.CodeGuardrailFailed, "let nothing pass"
+	case v.File != "":
+		did = fmt.Sprintf("blocked the file %q", Plain(v.File, 80))
 	}
-	return api.Errorf(code, "guardrail %s %s at %s: %s", v.Name, did, v.Point, reasonOr(v.Reason)).With("guardrail", v.Name).With("point", v.Point)
+	err := api.Errorf(code, "guardrail %s %s at %s: %s", v.Name, did, v.Point, reasonOr(v.Reason)).With("guardrail", v.Name).With("point", v.Point)
+	if v.File != "" {
+		err = err.With("file", v.File)
+	}
+	return err
 }

@@ -12,7 +12,7 @@ import (
 
 // ScreenSummary runs the model_input guardrails over what a summary is to be made of: each text of the items, the
 // summary before it, and the guidance (GR2). They see the texts themselves, before [SummaryRequest] cuts and quotes
-// them; its request needs no look. tools is as in [Input]; memo may be nil, and is only read.
+// them; its request needs no look. Files, of which it has a description alone (CO3), pass. tools is as in [Input]; memo may be nil, and is only read.
 //
 // A text over [api.MaxGuardedBytes] is left out, with a marker in its place and a verdict that says so. The rest is as
 // in [ScreenRequest].
@@ -69,7 +69,7 @@ func ScreenReview(ctx context.Context, guards []guard.Guardrail, who guard.Conte
 
 // sourceScreening is the pass over what a document is made of, nil where no guardrail is to look.
 func sourceScreening(ctx context.Context, guards []guard.Guardrail, who guard.Context, memo *Memo) *screening {
-	s := inputScreening(ctx, guards, who, memo)
+	s := newScreening(ctx, guards, guard.Unit{Context: who, Point: guard.ModelInput}, memo)
 	if s != nil {
 		s.source, s.unit.CallID = true, ""
 	}
