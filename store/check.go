@@ -8,7 +8,8 @@ import (
 )
 
 // Validate reports an append that no store can take, as an *api.Error with code internal: it is the
-// caller's fault, not the store's state. An append without records is one: its fate could not be learnt.
+// caller's fault, not the store's state. An append without records is one: its fate could not be learnt. So is
+// one with a new file that has no ID, or other than Size bytes.
 func (a Append) Validate() error {
 	switch {
 	case a.ID == "":
@@ -24,12 +25,21 @@ func (a Append) Validate() error {
 	case a.Release && a.Fence == nil && a.Claim == nil:
 		return api.Errorf(api.CodeInternal, "store: append %q releases session %q without a fence or a claim", a.ID, a.Session)
 	}
+	for _, f := range a.Files {
+		if err := f.Validate(); err != nil {
+			return err
+		}
+		if int64(len(f.Data)) != f.Size {
+			return api.Errorf(api.CodeInternal, "store: file %q of append %q says %d bytes and has %d", f.ID, a.ID, f.Size, len(f.Data))
+		}
+	}
 	return nil
 }
 
 // Check holds an append against the session's row: [ErrHeadMoved], [ErrFenced] and [ErrClaimed], in this
 // order. Before it a store looks for the append's own ID, for a session that is there or deleted already, and
-// for receipts that are taken; after it, whether a claiming process is registered and not fenced.
+// for receipts that are taken; after it, whether a claiming process is registered and not fenced, and then for
+// what [Append.FileChanges] says.
 func (a Append) Check(row Session) error {
 	switch {
 	case a.Known > row.Head, a.Known < row.Head && !a.AnyHead:

@@ -8,7 +8,8 @@ import (
 // Files is the part of a store that holds what users attach. A file belongs to one session and is never shared. Its
 // bytes are written once, in chunks, and do not change; they go with the session, or, while no message refers to the
 // file, when it expires or is discarded. Every method returns ErrNotFound for a session that there is not, and
-// ErrDeleted for one that was deleted. Times are cut to the millisecond.
+// ErrDeleted for one that was deleted. With an error nothing has changed, unless it is ErrFateUnknown; what was called
+// may always be called again, to the same end. Times are cut to the millisecond.
 type Files interface {
 	// Stage begins a file, or finds the one of its ID. First it removes the session's files that nobody has accepted and
 	// whose Expires is not after now. One that is there is kept until f.Expires if that is later, whatever its state.
@@ -18,13 +19,14 @@ type Files interface {
 	Stage(ctx context.Context, session string, f File, now time.Time, q FileQuota) (File, error)
 	// PutChunk stores a chunk of an open file. The same bytes again are a no-op, also once it is sealed. ErrFileNotFound
 	// for a file that there is not, or that has expired by now; ErrFileConflict for other bytes than those that are there,
-	// an index that the file has not, and a length that is not [ChunkLen].
+	// an index that the file has not, and a length that is not [ChunkLen]. Data is not kept, but it may be read on after
+	// ErrFateUnknown: do not change it then.
 	PutChunk(ctx context.Context, session, id string, index int, data []byte, now time.Time) error
 	// Seal ends an open file with what was found in it; again it is a no-op, whatever is found. ErrFileNotFound as above;
 	// ErrFileConflict where chunks are missing.
 	Seal(ctx context.Context, session, id string, found FileType, now time.Time) (File, error)
 	// Discard removes a file that no message refers to. One that is not there, or is referred to, stays as it is.
-	// Nothing of its bytes is left in the store's files.
+	// Nothing of its bytes is left in the store's files, as with any other way to remove it: once nobody reads any more.
 	Discard(ctx context.Context, session, id string) error
 	// File finds a file, also one that has expired and is not removed yet. ErrFileNotFound.
 	File(ctx context.Context, session, id string) (File, error)

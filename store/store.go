@@ -48,8 +48,8 @@ type Journal interface {
 	Receipt(ctx context.Context, session, key string) (Receipt, error)
 	// Park sets a session aside with a reason: it is not offered as work to this build again. "" unparks.
 	Park(ctx context.Context, session, reason, build string) error
-	// Clean removes at most limit rows of a deleted session and reports whether anything is left. The last
-	// call leaves a tombstone of the id. Cleaning again is a no-op; a session that was not deleted is refused.
+	// Clean removes at most limit rows of a deleted session, fewer where they are large, and reports whether
+	// anything is left. The last call leaves a tombstone of the id. Cleaning again is a no-op; a session that was not deleted is refused.
 	Clean(ctx context.Context, session string, limit int) (more bool, err error)
 	// Deleted lists at most limit deleted sessions that Clean has not finished, so that a process which died
 	// between the two leaves nothing behind.
@@ -109,8 +109,9 @@ type Append struct {
 	Usage []UsageDelta
 	// Files are files that the records refer to. Accept names those that are stored: each must be accepted already, or
 	// sealed and not expired at Time, else ErrFileNotFound. Discard names files that are removed unless an append has
-	// accepted them, this one included. New ones are written; they must not be more than FileQuota has left once the
-	// discarded are gone, else ErrFileQuota. These checks come behind those of the head and the fence.
+	// accepted them, this one included. New ones are written, and before them those go that have expired at Time; they
+	// must not be more than FileQuota has left once the discarded and the expired are gone, else ErrFileQuota. These
+	// checks come behind all others.
 	Accept    []string
 	Discard   []string
 	Files     []NewFile

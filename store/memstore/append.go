@@ -121,7 +121,14 @@ func (s *Store) serve(a store.Append) (store.Appended, error) {
 			return met, store.ErrFenced
 		}
 	}
-	s.write(found, a)
+	var files store.FileChanges
+	if a.HasFiles() {
+		var err error
+		if files, err = a.FileChanges(found.described()); err != nil {
+			return store.Appended{}, err
+		}
+	}
+	s.write(found, a, files)
 	return store.Appended{
 		First: row.Head + 1, Head: found.row.Head, Tail: met.Tail, Epoch: found.row.Epoch, Holder: found.row.Holder,
 	}, nil
@@ -143,7 +150,7 @@ func (s *Store) repeat(found *session, id string, tail []store.Record) (store.Ap
 	}, true
 }
 
-func (s *Store) write(found *session, a store.Append) {
+func (s *Store) write(found *session, a store.Append, files store.FileChanges) {
 	if a.Create != nil {
 		s.sessions[a.Session] = found
 		s.ordered = append(s.ordered, found)
@@ -160,6 +167,7 @@ func (s *Store) write(found *session, a store.Append) {
 	for _, r := range a.Receipts {
 		found.receipts[r.Key] = r
 	}
+	found.changeFiles(files)
 	s.open(found, a.Opened, a.Closed)
 	for _, u := range a.Usage {
 		s.addUsage(found.row, u)
@@ -235,6 +243,10 @@ func copied(a store.Append) store.Append {
 		a.Opened[i].Data = slices.Clone(a.Opened[i].Data)
 	}
 	a.Closed, a.Usage = slices.Clone(a.Closed), slices.Clone(a.Usage)
+	a.Accept, a.Discard, a.Files = slices.Clone(a.Accept), slices.Clone(a.Discard), slices.Clone(a.Files)
+	for i := range a.Files {
+		a.Files[i].Data = slices.Clone(a.Files[i].Data)
+	}
 	a.Index.Needs = slices.Clone(a.Index.Needs)
 	if a.Create != nil {
 		create := *a.Create

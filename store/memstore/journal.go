@@ -137,7 +137,16 @@ func (s *Store) Clean(ctx context.Context, session string, limit int) (bool, err
 			limit--
 		}
 	}
-	if len(found.records) > 0 || len(found.receipts) > 0 || limit <= 0 {
+	for limit > 0 && len(found.files) > 0 {
+		// A file's chunks are rows like its own.
+		if last := found.files[0]; len(last.chunks) > 0 {
+			last.chunks = last.chunks[1:]
+		} else {
+			found.files = found.files[1:]
+		}
+		limit--
+	}
+	if len(found.records) > 0 || len(found.receipts) > 0 || len(found.files) > 0 || limit <= 0 {
 		return true, nil
 	}
 	s.inbox = slices.DeleteFunc(s.inbox, func(i interaction) bool { return i.session == found })

@@ -44,6 +44,7 @@ type session struct {
 	records     []store.Record
 	snapshot    *store.Snapshot
 	receipts    map[string]store.Receipt
+	files       []*file
 	creation    creationKey
 	fingerprint string
 	parkedFor   string // build

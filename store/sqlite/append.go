@@ -16,7 +16,7 @@ func (s *Store) Append(ctx context.Context, a store.Append) (store.Appended, err
 	result := new(store.Appended)
 	a.Records = slices.Clone(a.Records)
 	err := s.write(ctx, func(ctx context.Context, c *conn) (refusal, err error) {
-		*result, refusal, err = appendTo(ctx, c, a)
+		*result, refusal, err = s.appendTo(ctx, c, a)
 		return refusal, err
 	})
 	if givenUp(err) {
@@ -33,7 +33,7 @@ type session struct {
 }
 
 // appendTo checks an append and writes it: every check comes before the first write.
-func appendTo(ctx context.Context, c *conn, a store.Append) (appended store.Appended, refusal, err error) {
+func (s *Store) appendTo(ctx context.Context, c *conn, a store.Append) (appended store.Appended, refusal, err error) {
 	found, err := findSession(ctx, c, a.Session)
 	if err != nil {
 		return store.Appended{}, nil, err
@@ -77,11 +77,25 @@ func appendTo(ctx context.Context, c *conn, a store.Append) (appended store.Appe
 			return met, store.ErrFenced, err
 		}
 	}
+	var has []file
+	var files store.FileChanges
+	if a.HasFiles() {
+		if has, err = readFiles(ctx, c, found.key, a.Session); err != nil {
+			return store.Appended{}, nil, err
+		}
+		if files, err = a.FileChanges(described(has)); err != nil {
+			return store.Appended{}, err, nil
+		}
+	}
 	after := a.Advance(found.Session)
 	if after.Holder == "" {
 		holder = 0
 	}
-	if err := writeAppend(ctx, c, a, found, after, holder); err != nil {
+	key, err := writeAppend(ctx, c, a, found, after, holder)
+	if err == nil {
+		err = s.changeFiles(ctx, c, key, a.Session, has, files)
+	}
+	if err != nil {
 		return store.Appended{}, nil, err
 	}
 	return store.Appended{First: found.Head + 1, Head: after.Head, Tail: tail, Epoch: after.Epoch, Holder: after.Holder}, nil, nil

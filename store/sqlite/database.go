@@ -233,7 +233,7 @@ func (p *pool) close() error {
 // ours reports an answer of ours, which says nothing against the connection.
 func ours(err error) bool {
 	var known *api.Error
-	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDeleted) || errors.As(err, &known)
+	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDeleted) || errors.Is(err, store.ErrFileNotFound) || errors.As(err, &known)
 }
 
 // read runs single statements on a connection of the pool.

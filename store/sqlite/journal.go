@@ -159,31 +159,46 @@ func (s *Store) Clean(ctx context.Context, session string, limit int) (bool, err
 	return more, nil
 }
 
+// cleanChunks is how many chunks one step of a cleaning removes: 4 MiB, which is as long as the log gets.
+const cleanChunks = 16
+
 // clean removes at most limit rows of a deleted session, and its last traces once nothing else is left.
 func clean(ctx context.Context, c *conn, key, limit int64) (more bool, err error) {
-	for _, table := range []struct{ delete, left string }{
+	for _, table := range []struct {
+		delete, left string
+		most         int64 // rows in one step, 0 for no bound
+	}{
+		// A file's row goes last: by it its chunks are found.
+		{`DELETE FROM chunks WHERE rowid IN (SELECT c.rowid FROM files f JOIN chunks c ON c.file = f.key WHERE f.session = ?1 LIMIT ?2)`,
+			`SELECT count(*) FROM (SELECT 1 FROM files f JOIN chunks c ON c.file = f.key WHERE f.session = ?1 LIMIT ?2)`, cleanChunks},
+		{`DELETE FROM files WHERE key IN (SELECT key FROM files WHERE session = ?1 LIMIT ?2)`,
+			`SELECT count(*) FROM (SELECT 1 FROM files WHERE session = ?1 LIMIT ?2)`, 0},
 		// An append's first record goes last: by it the others are found.
 		{`DELETE FROM events WHERE id IN (SELECT e.id FROM ` + appendTables + ` WHERE f.session = ?1 AND f.count > 0
 			ORDER BY f.number DESC, e.id DESC LIMIT ?2)`,
-			`SELECT count(*) FROM (SELECT 1 FROM ` + appendTables + ` WHERE f.session = ?1 AND f.count > 0 LIMIT ?2)`},
+			`SELECT count(*) FROM (SELECT 1 FROM ` + appendTables + ` WHERE f.session = ?1 AND f.count > 0 LIMIT ?2)`, 0},
 		{`DELETE FROM receipts WHERE session = ?1 AND key IN (SELECT key FROM receipts WHERE session = ?1 LIMIT ?2)`,
-			`SELECT count(*) FROM (SELECT 1 FROM receipts WHERE session = ?1 LIMIT ?2)`},
+			`SELECT count(*) FROM (SELECT 1 FROM receipts WHERE session = ?1 LIMIT ?2)`, 0},
 		{`DELETE FROM interactions WHERE number IN (SELECT number FROM interactions WHERE session = ?1 LIMIT ?2)`,
-			`SELECT count(*) FROM (SELECT 1 FROM interactions WHERE session = ?1 LIMIT ?2)`},
+			`SELECT count(*) FROM (SELECT 1 FROM interactions WHERE session = ?1 LIMIT ?2)`, 0},
 	} {
 		var rows int64
+		step := limit
+		if table.most > 0 {
+			step = min(limit, table.most)
+		}
 		if err := c.query(ctx, table.left, func(r row) error {
 			rows = r.int(0)
 			return nil
-		}, key, limit); err != nil {
+		}, key, step); err != nil {
 			return true, err
 		}
 		if rows > 0 {
-			if err := c.exec(ctx, table.delete, key, limit); err != nil {
+			if err := c.exec(ctx, table.delete, key, step); err != nil {
 				return true, err
 			}
 		}
-		if limit -= rows; limit <= 0 {
+		if limit -= rows; rows == step || limit <= 0 {
 			return true, nil
 		}
 	}

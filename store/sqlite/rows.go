@@ -16,53 +16,53 @@ const (
 	stateCleaned = 2
 )
 
-// writeAppend writes an append that passed its checks: the session goes from before to after.
-func writeAppend(ctx context.Context, c *conn, a store.Append, before session, after store.Session, holder int64) error {
-	key := before.key
-	var err error
+// writeAppend writes an append that passed its checks, but for its files: the session goes from before to after. It
+// returns the session's key.
+func writeAppend(ctx context.Context, c *conn, a store.Append, before session, after store.Session, holder int64) (key int64, err error) {
+	key = before.key
 	if a.Create != nil {
 		if key, err = insertSession(ctx, c, a.Create, after, holder); err != nil {
-			return err
+			return 0, err
 		}
 	} else if err := updateHead(ctx, c, key, before.Session, after, holder); err != nil {
-		return err
+		return 0, err
 	}
 	if err := insertRecords(ctx, c, key, before.Head, a); err != nil {
-		return err
+		return 0, err
 	}
 	for _, r := range a.Receipts {
 		if err := c.exec(ctx, `INSERT INTO receipts (session, key, run, accepted, fields) VALUES (?1, ?2, ?3, ?4, ?5)`,
 			key, r.Key, shortRun(a.Session, r.Run), int64(r.Accepted), encodeJSON(r.Fields)); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	for _, in := range a.Opened {
 		if err := c.exec(ctx, `INSERT INTO interactions (session, id, data) VALUES (?1, ?2, ?3)
 			ON CONFLICT (session, id) DO UPDATE SET data = ?3`, key, in.ID, blob(in.Data)); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	for _, id := range a.Closed {
 		if err := c.exec(ctx, `DELETE FROM interactions WHERE session = ?1 AND id = ?2`, key, id); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	for _, u := range a.Usage {
 		if err := addUsage(ctx, c, after, u); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if snapshot := a.Snapshot; snapshot != nil && !a.Jumped(before.Session) {
 		if err := c.exec(ctx, `INSERT INTO snapshots (session, head, schema, data) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (session) DO UPDATE SET head = ?2, schema = ?3, data = ?4`,
 			key, int64(snapshot.Head), snapshot.Schema, blob(snapshot.Data)); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if a.Delete {
-		return c.exec(ctx, `UPDATE sessions SET state = 1, creation_key = NULL WHERE key = ?1`, key)
+		return key, c.exec(ctx, `UPDATE sessions SET state = 1, creation_key = NULL WHERE key = ?1`, key)
 	}
-	return nil
+	return key, nil
 }
 
 func insertSession(ctx context.Context, c *conn, create *store.Creation, after store.Session, holder int64) (key int64, err error) {
