@@ -1,0 +1,154 @@
+package content
+
+import (
+	"bufio"
+	"io"
+	"mime"
+	"strings"
+
+	"github.com/openworkerai/openworker/api"
+)
+
+// The media types of files that are not text.
+const (
+	typePNG  = "image/png"
+	typeJPEG = "image/jpeg"
+	typeGIF  = "image/gif"
+	typeWebP = "image/webp"
+	typePDF  = "application/pdf"
+)
+
+// maxTypeBytes bounds a media type: 127 bytes on each side of the slash, as registries have it.
+const maxTypeBytes = 255
+
+// taken ends the message of each refusal of a kind.
+const taken = "taken are PNG, JPEG, GIF and WebP that do not move, PDF, and text in UTF-8 (text/*, JSON and source code)"
+
+// Found is what a file is by its bytes.
+type Found struct {
+	// MediaType in lower case, without parameters.
+	MediaType     string
+	Width, Height int // of an image, in pixels; 0 of what is none
+}
+
+// Inspect finds out what a file is by its bytes (AT2, AT4): its first ones say which format it is, and the rest is walked up to
+// the format's end mark, so that what was cut off or moves is refused. Bytes behind an image's end mark are let be, as every
+// decoder does: cameras and editors append there, and the file's type is what its beginning says. Pixels are not decoded,
+// so what it costs is reading the file once, with memory that does not grow with it.
+//
+// name only tells kinds of text apart, by its extension. announced is what the file is said to be; "" and
+// application/octet-stream say nothing, image/jpg is image/jpeg. It reads r in order, at most size bytes of it, and keeps none.
+//
+// Errors: invalid_request for an empty file; unsupported_media for what is not taken, is damaged, moves, or is not what was
+// announced, with the detail rule; errors of r as they are, and io.ErrUnexpectedEOF if it has less than size bytes.
+func Inspect(name, announced string, size int64, r io.Reader) (Found, error) {
+	if size <= 0 {
+		return Found{}, refused(api.CodeInvalidRequest, "empty", size, "the file is empty; leave it out")
+	}
+	announced, err := announcedAs(announced)
+	if err != nil {
+		return Found{}, err
+	}
+	src := &source{r: r, left: size}
+	in := bufio.NewReaderSize(src, 32<<10)
+	found, err := look(name, announced, size, in)
+	switch {
+	case src.err != nil:
+		return Found{}, src.err
+	case err != nil:
+		return Found{}, err
+	case !SameKind(announced, found.MediaType):
+		return Found{}, unsupported("announced", "it is said to be %s and is %s by its bytes; announce what it is, or nothing", announced, found.MediaType)
+	}
+	return found, nil
+}
+
+// look walks a file. Where reading fails, its error does not matter: the source has the true one.
+func look(name, announced string, size int64, in *bufio.Reader) (Found, error) {
+	head, _ := in.Peek(64)
+	switch start := string(head); {
+	case strings.HasPrefix(start, pngSignature):
+		return png(size, in)
+	case strings.HasPrefix(start, "\xff\xd8\xff"):
+		return jpeg(in)
+	case strings.HasPrefix(start, "GIF87a"), strings.HasPrefix(start, "GIF89a"):
+		return gif(in)
+	case len(start) >= 12 && start[:4] == "RIFF" && start[8:12] == "WEBP":
+		return webp(size, in)
+	case strings.HasPrefix(start, "%PDF-"):
+		return pdf(in)
+	}
+	return text(name, announced, string(head), in)
+}
+
+// SameKind reports whether what was announced fits what was found, or what was announced before: text is text, whatever
+// its kind, and what says nothing fits all.
+func SameKind(announced, found string) bool {
+	a, errA := announcedAs(announced)
+	f, errF := announcedAs(found)
+	return errA == nil && errF == nil && (a == f || a == "" || f == "" || IsText(a) && IsText(f))
+}
+
+// announcedAs brings a media type into its one form: lower case, without parameters, "" where it says nothing.
+func announcedAs(mediaType string) (string, error) {
+	if strings.TrimSpace(mediaType) == "" {
+		return "", nil
+	}
+	plain, params, err := mime.ParseMediaType(mediaType)
+	if err != nil || strings.Count(plain, "/") != 1 || strings.HasPrefix(plain, "/") || strings.HasSuffix(plain, "/") {
+		return "", unsupported("media_type", "%s is not a media type such as image/png; announce what the file is, or nothing", quoted(mediaType))
+	}
+	if len(plain) > maxTypeBytes {
+		return "", refused(api.CodeUnsupportedMedia, "media_type_bytes", len(plain), "the media type %s has %d bytes; one has at most %d", quoted(plain), len(plain), maxTypeBytes)
+	}
+	switch plain {
+	case "application/octet-stream":
+		return "", nil
+	case "image/jpg":
+		return typeJPEG, nil
+	}
+	if charset := strings.ToLower(params["charset"]); IsText(plain) && charset != "" && charset != "utf-8" && charset != "utf8" && charset != "us-ascii" {
+		return "", unsupported("charset", "the charset %s is not taken; convert the text to UTF-8", quoted(charset))
+	}
+	return plain, nil
+}
+
+func unsupported(rule, format string, args ...any) *api.Error {
+	return refused(api.CodeUnsupportedMedia, rule, nil, format, args...)
+}
+
+// damaged is for a file that breaks its format's rules, or ends too early.
+func damaged(mediaType, format string, args ...any) *api.Error {
+	return unsupported("damaged", "it begins as "+mediaType+" and is damaged: "+format, args...)
+}
+
+// moving is for an image with more than one frame.
+func moving(mediaType string) *api.Error {
+	return unsupported("animated", "it is %s with more than one frame; send one frame, %s", mediaType, taken)
+}
+
+// source bounds a reader and remembers what went wrong in it, so that walking a file need not tell that from the
+// file's own end.
+type source struct {
+	r    io.Reader
+	left int64
+	err  error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	if s.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := s.r.Read(p[:min(int64(len(p)), s.left)])
+	s.left -= int64(n)
+	if err == io.EOF && s.left > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
