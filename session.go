@@ -23,9 +23,9 @@ func (s *Session) ID() string { return s.reference.Session }
 
 // Run sends a message and waits until its run ends, or waits for something: then the result's status is
 // interrupted, and once that is resolved the same run goes on ([Run.Result]). When ctx ends only the
-// waiting does.
-func (s *Session) Run(ctx context.Context, text string, opts ...TurnOptions) (Result, error) {
-	run, err := s.Send(ctx, text, opts...)
+// waiting does. The parts are those of [Session.Send].
+func (s *Session) Run(ctx context.Context, text string, parts ...Part) (Result, error) {
+	run, err := s.Send(ctx, text, parts...)
 	if err != nil {
 		return Result{}, err
 	}
@@ -33,19 +33,26 @@ func (s *Session) Run(ctx context.Context, text string, opts ...TurnOptions) (Re
 }
 
 // Send returns once the message is durable: from then on the turn survives everything, and needs nobody
-// to wait for it. A message is 1 to 256,000 bytes of UTF-8.
+// to wait for it.
+//
+// A message is a text of 1 to 256,000 bytes of UTF-8, and what comes behind it: an *[Attachment], a [ContentBlock], in
+// their order, and at most one [TurnOptions] anywhere among them (AT1). With such parts the text, which may be empty
+// then, and all text blocks have at most 32,000 bytes together. Attachments are uploaded first, as far as the session
+// has not got them yet: one whose upload was cut off goes on from there. When ctx ends before the message is accepted,
+// nothing is submitted; what was uploaded by then expires after 24 hours.
 //
 // Errors: session_busy when a turn is under way and WhenBusy is not set, submission_conflict, queue_full,
 // invalid_request, invalid_limits, invalid_guidance, unknown_provider, session_deleted; guardrail_blocked,
-// guardrail_failed and guardrail_missing where a guardrail for what users say did not let it pass. After an error
-// nothing was accepted, unless its code is cancelled or begins with store_: then send again with the same
-// SubmissionID to learn it.
-func (s *Session) Send(ctx context.Context, text string, opts ...TurnOptions) (*Run, error) {
-	options, err := one("TurnOptions", opts)
+// guardrail_failed and guardrail_missing where a guardrail for what users say did not let it pass; for files
+// unsupported_media, attachment_too_large, attachment_quota_exceeded, attachment_not_found, upload_conflict and
+// uninspectable_content. After an error nothing was accepted, unless its code is cancelled or begins with store_: then
+// send again with the same SubmissionID to learn it.
+func (s *Session) Send(ctx context.Context, text string, parts ...Part) (*Run, error) {
+	sub, err := s.submission(ctx, text, parts)
 	if err != nil {
 		return nil, err
 	}
-	ref, err := s.service.Submit(ctx, api.Submission{Session: s.reference.Session, Text: text, Options: options})
+	ref, err := s.service.Submit(ctx, sub)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +60,8 @@ func (s *Session) Send(ctx context.Context, text string, opts ...TurnOptions) (*
 }
 
 // RunStreamed is Send with a handle to range over the turn's events as they come.
-func (s *Session) RunStreamed(ctx context.Context, text string, opts ...TurnOptions) (*Stream, error) {
-	run, err := s.Send(ctx, text, opts...)
+func (s *Session) RunStreamed(ctx context.Context, text string, parts ...Part) (*Stream, error) {
+	run, err := s.Send(ctx, text, parts...)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +70,8 @@ func (s *Session) RunStreamed(ctx context.Context, text string, opts ...TurnOpti
 
 // RunWith sends a message and goes to the end of its run, with interactions answered by the handlers; see
 // [Run.ResultWith].
-func (s *Session) RunWith(ctx context.Context, text string, handlers Handlers, opts ...TurnOptions) (Result, error) {
-	run, err := s.Send(ctx, text, opts...)
+func (s *Session) RunWith(ctx context.Context, text string, handlers Handlers, parts ...Part) (Result, error) {
+	run, err := s.Send(ctx, text, parts...)
 	if err != nil {
 		return Result{}, err
 	}

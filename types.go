@@ -34,8 +34,27 @@ type (
 	SessionReference = api.SessionReference
 	// SessionOptions are the options of [Agent.NewSession].
 	SessionOptions = api.SessionOptions
-	// HistoryImport is one item of an imported conversation, which this version refuses.
+	// HistoryImport is one item of an imported conversation: see the Import constants.
 	HistoryImport = api.HistoryImport
+	// Part is what comes behind a message's text: an *Attachment, a ContentBlock or TurnOptions.
+	Part = api.MessagePart
+	// Attachment is a file on its way into a session; AttachmentFromFile and AttachmentFromBytes make one.
+	Attachment = api.Attachment
+	// ContentBlock is a block of a message; TextBlock, TextDocument and StoredFile make some.
+	ContentBlock = api.ContentBlock
+	// BlockType is one of the Block constants.
+	BlockType = api.BlockType
+	// Source is where the bytes of a block's file are.
+	Source = api.Source
+	// SourceType is one of the Source constants.
+	SourceType = api.SourceType
+	// Upload is a file in a session, stored or on its way.
+	Upload = api.Upload
+	// UploadState is how far an upload is: one of the Upload constants.
+	UploadState = api.UploadState
+	// UploadRequest and UploadChunk are what [Harness.Service] takes for an upload in pieces.
+	UploadRequest = api.UploadRequest
+	UploadChunk   = api.UploadChunk
 	// SessionState is what [Session.State] tells: activity, run, open interactions, what is waited for.
 	SessionState = api.SessionState
 	// Activity is what a session does: one of the Activity constants.
@@ -170,6 +189,44 @@ const (
 	ReviewDeny   = api.ReviewDeny   // it does not, and the model is told so
 	ReviewUnsure = api.ReviewUnsure // a person is asked; Review.Code says whether the reviewer could not be asked
 )
+
+// The kinds of content blocks, and where a file's bytes may be.
+const (
+	BlockText     = api.BlockText     // Text
+	BlockImage    = api.BlockImage    // PNG, JPEG, GIF or WebP that does not move
+	BlockDocument = api.BlockDocument // PDF, or text in UTF-8
+
+	SourceBase64     = api.SourceBase64     // Data is standard base64
+	SourceText       = api.SourceText       // Data is the text itself; of documents
+	SourceAttachment = api.SourceAttachment // ID names a file that was uploaded to the session
+)
+
+// How far an upload is.
+const (
+	UploadOpen      = api.UploadOpen      // chunks may be sent
+	UploadCommitted = api.UploadCommitted // a message may refer to it until it expires
+	UploadAccepted  = api.UploadAccepted  // a message refers to it, and it lives as long as the session
+)
+
+// The types of items of an imported conversation.
+const (
+	ImportUser       = api.ImportUser       // Text
+	ImportAssistant  = api.ImportAssistant  // Text
+	ImportToolCall   = api.ImportToolCall   // CallID, Name, Arguments
+	ImportToolResult = api.ImportToolResult // CallID, Output
+)
+
+// TextBlock is a block of text.
+func TextBlock(text string) ContentBlock { return api.TextBlock(text) }
+
+// TextDocument is a text file whose content is at hand. It counts as a file, and not as text of the message.
+func TextDocument(name, text string) ContentBlock { return api.TextDocument(name, text) }
+
+// StoredFile is a block for a file that [Session.Upload] stored, or an earlier message has, under a name of its own here.
+// It is of an image with BlockImage, and of any other file with BlockDocument.
+func StoredFile(block BlockType, name, id string) ContentBlock {
+	return api.StoredFile(block, name, id)
+}
 
 // Set returns a pointer to v, for optional fields: nil inherits, a pointer sets. An empty text that is set
 // clears what is inherited; a limit that is set to 0 or less is refused with invalid_limits.

@@ -16,10 +16,7 @@ func NormalizeSession(opts api.SessionOptions, providers []string) (api.SessionO
 		return opts, err
 	}
 	opts.IdempotencyKey = ""
-	if len(opts.InitialHistory) > 0 {
-		return opts, unsupported("session.initialHistory", "this version imports no conversations")
-	}
-	opts.InitialHistory = nil
+	opts.InitialHistory = nil // the host checks and stores it (IM2)
 	if opts.Scratch != nil {
 		if *opts.Scratch == (opts.Workspace != "") {
 			why := "scratch is false and no workspace is given: name a directory, or leave scratch out"

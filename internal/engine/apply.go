@@ -90,12 +90,18 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		s.Created, s.Secret, s.Owner, s.Workspace, s.Metadata = f.Time, e.Secret, e.Owner, e.Workspace, e.Metadata
 		s.Agent, s.Model, s.AutoApproverContext, s.Compaction, s.SkipQuestions = e.Agent, e.Model, e.AutoApproverContext, e.Compaction, e.AutoSkipQuestions
 
+	case HistoryImported:
+		if s.Turn != nil || len(s.Queue) > 0 || s.Context.Size > 0 {
+			return illegal("a conversation is imported before the first message")
+		}
+		s.Context.add(contextBytes(e))
+
 	case TurnAccepted:
 		if e.Rules > Rules {
 			return illegal("it was accepted under rules %d, this build knows %d", e.Rules, Rules)
 		}
 		q := Queued{Run: e.Run, Accepted: f.Number, Rules: e.Rules, Model: e.Model, Limits: e.Limits,
-			Compact: e.Compact, Guardrails: e.Guardrails, Addendum: len(e.Addendum), Bytes: contextBytes(e)}
+			Compact: e.Compact, Guardrails: e.Guardrails, Addendum: len(e.Addendum), Bytes: contextBytes(e), Files: heldFiles(f.Number, e.Content)}
 		switch {
 		case !e.Queued && (s.Turn != nil || len(s.Queue) > 0):
 			return illegal("another run is under way or waits")
@@ -170,6 +176,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		t.Call.RetryAt = e.RetryAt
 		if e.Compact {
 			t.Call.Overflowed, t.Compaction.Due = true, true
+			t.Compaction.Bare = e.Code == api.CodeRequestTooLarge
 			s.Context.overflowed(t.Call.Max, e.Window)
 		}
 		if e.Final {
@@ -296,7 +303,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 			return illegal("attempt %d of a compaction is not running, or another one is", e.Attempt)
 		}
 		s.chargeAside(t, e.Usage)
-		s.Context.compacted(e.Plan, len(e.Summary))
+		s.Context.compacted(e.Plan, t.Accepted, len(e.Summary))
 		t.Compaction = t.Compaction.finished(e.More)
 		t.TakeOvers = 0
 
@@ -445,6 +452,7 @@ func (s *State) begin(q Queued) {
 		Compact: q.Compact, Guardrails: q.Guardrails, Addendum: q.Addendum}
 	s.Context.turn(q.Model)
 	s.Context.add(q.Bytes + s.Notices)
+	s.Context.Files = slices.Concat(s.Context.Files, q.Files)
 	s.Notices = 0
 }
 

@@ -29,7 +29,12 @@ func Encode(e Event) (Stored, error) {
 	}
 	s := Stored{Kind: e.Kind(), Version: 1, Run: e.run(), Data: data}
 	switch e := e.(type) {
-	case TurnAccepted, TurnStarted, ModelFinished, ToolFinished, ToolLate, CompactionFinished:
+	case TurnAccepted:
+		s.Item = true
+		if e.Content != nil { // a build that does not know of content must not take it for a message without
+			s.Version = contentVersion
+		}
+	case HistoryImported, TurnStarted, ModelFinished, ToolFinished, ToolLate, CompactionFinished:
 		s.Item = true
 	case InteractionResolved:
 		s.Item = e.Arguments != "" // what a call ran with
@@ -39,11 +44,14 @@ func Encode(e Event) (Stored, error) {
 	return s, nil
 }
 
+// contentVersion is the version of a turn_accepted with content.
+const contentVersion = 2
+
 // Decode reads a stored event. A kind or version that this build does not know is an error: what it
 // means cannot be guessed, so the session is set aside rather than folded wrongly.
 func Decode(kind Kind, version int, data []byte) (Event, error) {
 	read, ok := decoders[kind]
-	if !ok || version != 1 {
+	if !ok || version != 1 && (version != contentVersion || kind != "turn_accepted") {
 		return nil, &UnknownEventError{Kind: kind, Version: version}
 	}
 	e, err := read(data)
@@ -65,6 +73,7 @@ func (e *UnknownEventError) Error() string {
 
 var decoders = map[Kind]func([]byte) (Event, error){
 	"session_created":      decode[SessionCreated],
+	"history_imported":     decode[HistoryImported],
 	"turn_accepted":        decode[TurnAccepted],
 	"turn_started":         decode[TurnStarted],
 	"cancel_requested":     decode[CancelRequested],

@@ -27,12 +27,20 @@ func (e Env) At(s *State) time.Time {
 // Command is an input to Decide. The set is closed.
 type Command interface{ command() }
 
-// Create makes a session; it is the only command for a zero state.
-type Create struct{ Event SessionCreated }
+// Create makes a session, perhaps with a conversation that it begins with; it is the only command for a zero state.
+type Create struct {
+	Event   SessionCreated
+	History []HistoryImported
+}
 
 // Message is a user's message.
 type Message struct {
-	Text         string
+	Text    string
+	Content []Block // instead of Text
+	// Inspects names a guardrail that looks at what models are sent, if one is in force; Refuses are the media types that
+	// the chosen model is known not to take.
+	Inspects     string
+	Refuses      []string
 	SubmissionID string
 	Fingerprint  map[string]string
 	// Model is the turn's own, zero to inherit. ModelMax is the chosen model's own output maximum, 0 if unknown.

@@ -36,6 +36,9 @@ func (t *Transcript) compact(f Fact, e CompactionFinished) {
 	for i := cut; i < len(t.context); i++ {
 		entry := t.context[i]
 		if i != current {
+			if entry.Content != nil && !slices.Contains(e.Plan.Files, entry.Number) {
+				entry.Text, entry.Content = entry.Described(), nil
+			}
 			entry = entry.shortened(e.Plan.ItemBytes)
 		}
 		kept = append(kept, entry)
@@ -86,6 +89,9 @@ func longest(bytes int) int { return max(bytes/4, minExcerptBytes) }
 func sourceBytes(entries []Entry, limit int) (n int) {
 	for i := range entries {
 		n += entryOverhead + min(len(entries[i].Text), limit) + min(len(entries[i].Arguments), limit)
+		if c := entries[i].Content; c != nil {
+			n += min(len(described(c)), limit)
+		}
 	}
 	return n
 }

@@ -73,6 +73,9 @@ func (d *decision) decide(c Command) error {
 	}
 	if isCreate {
 		d.emit(create.Event)
+		for _, part := range create.History {
+			d.emit(part)
+		}
 		return nil
 	}
 	if t := d.s.Turn; t != nil && t.Rules > Rules {
@@ -142,7 +145,7 @@ func (d *decision) message(c Message) error {
 	}
 	e := TurnAccepted{
 		Run:   fmt.Sprintf("%s-r%d", s.Session, d.next()),
-		Rules: Rules, Text: c.Text, SubmissionID: c.SubmissionID, Fingerprint: c.Fingerprint,
+		Rules: Rules, Text: c.Text, Content: c.Content, SubmissionID: c.SubmissionID, Fingerprint: c.Fingerprint,
 		Model: model, Limits: limits, Addendum: c.Addendum,
 		AutoApproverContext: c.AutoApproverContext, Compaction: c.Compaction, Compact: c.Compact, Guardrails: c.Guardrails, Checks: c.Checks,
 	}
@@ -165,6 +168,9 @@ func (d *decision) message(c Message) error {
 			return api.Errorf(api.CodeQueueFull, "%d messages wait already, which is the most; send again when one has run", len(s.Queue))
 		}
 		e.Queued = true
+	}
+	if err := d.fits(c); err != nil && !c.Compact {
+		return err
 	}
 	d.emit(e)
 	if e.Front && !s.Turn.Cancel {

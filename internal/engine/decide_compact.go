@@ -98,6 +98,7 @@ func Room(s *State, fixed, summarising, window int) Window {
 		Source:  (bytesOf(s.Context.Tokens, usable(window)-summary) - summarising) * 3 / 4 >> t.Compaction.Shrinks(), // quoting makes a text longer
 		Summary: bytesOf(s.Context.Tokens, summary),
 		All:     t.Compact,
+		Bare:    t.Compact || t.Compaction.Bare,
 		Vain:    s.Context.Vain,
 	}
 	if t.Compaction.GivenUp { // nobody is shown anything
@@ -127,7 +128,7 @@ func (d *decision) compact(c Compact) {
 	switch {
 	case c.Full == nil && c.Plan.Items > 0:
 		d.emit(CompactionFinished{Run: t.Run, Plan: c.Plan, Summary: c.Note, Tokens: d.s.Context.about(c.Plan.Bytes + len(c.Note)), More: t.Compact})
-	case c.Full == nil && c.Plan.ItemBytes > 0:
+	case c.Full == nil && !c.Plan.empty():
 		d.emit(CompactionFinished{Run: t.Run, Plan: c.Plan, Tokens: d.s.Context.about(c.Plan.Bytes), More: t.Compact})
 	case t.Compact: // there is nothing older to summarise, or nothing any more
 		d.end(api.StatusCompleted, "", "", false)

@@ -89,7 +89,7 @@ func (d *decision) modelError(c ModelError) {
 	failures := t.Call.Failures + 1
 	switch {
 	case c.Cancelled || t.Cancel:
-	case c.Code == api.CodeContextExhausted && !t.Call.Overflowed:
+	case (c.Code == api.CodeContextExhausted || c.Code == api.CodeRequestTooLarge && d.s.olderFiles()) && !t.Call.Overflowed:
 		e.Compact, e.Window = true, max(c.Window, 0) // once a call (LI5)
 	case c.Retryable && failures < api.MaxModelAttempts:
 		e.RetryAt = d.env.Now.Add(max(c.RetryAfter, retryDelay(failures, d.env.Jitter))).Truncate(time.Millisecond)

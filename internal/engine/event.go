@@ -78,8 +78,8 @@ const (
 type TurnAccepted struct {
 	Run                 string            `json:"run"`
 	Rules               int               `json:"rules"`
-	Text                string            `json:"text"` // of a message with content its text blocks, joined
-	Content             []Block           `json:"content,omitempty"`
+	Text                string            `json:"text"`
+	Content             []Block           `json:"content,omitempty"` // instead of Text
 	Queued              bool              `json:"queued,omitempty"`
 	Front               bool              `json:"front,omitempty"` // queued ahead of the others
 	SubmissionID        string            `json:"submission,omitempty"`
@@ -94,38 +94,6 @@ type TurnAccepted struct {
 	// Guardrails are the turn's own, Checks what guardrails did to the text.
 	Guardrails []string           `json:"guardrails,omitempty"`
 	Checks     []api.GuardVerdict `json:"checks,omitempty"`
-}
-
-// Block is a block of a message with content: a text, or a file.
-type Block struct {
-	Text string `json:"text,omitempty"`
-	File *File  `json:"file,omitempty"`
-}
-
-// File refers to a stored file; its bytes are no part of the journal.
-type File struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"` // in this message
-	MediaType string `json:"media_type"`
-	Size      int64  `json:"size"`
-	SHA256    string `json:"sha256"`
-}
-
-// HistoryImported is a part of the conversation that a session begins with: a user's message, or an answer whose calls
-// are followed by their results in call order.
-type HistoryImported struct {
-	Items []ImportedItem `json:"items"`
-}
-
-// ImportedItem is one item of it. CallID is ours; Given is what the call was given with.
-type ImportedItem struct {
-	Type      string `json:"type"` // as in api.HistoryImport
-	Text      string `json:"text,omitempty"`
-	CallID    string `json:"call_id,omitempty"`
-	Given     string `json:"given,omitempty"`
-	Name      string `json:"name,omitempty"`
-	Arguments string `json:"arguments,omitempty"`
-	Output    string `json:"output,omitempty"`
 }
 
 // Limits are resolved limits.
@@ -299,8 +267,10 @@ type Plan struct {
 	// ItemBytes is what longer entries are shortened to for the model, 0 for no bound. It holds for the entries
 	// that are there now.
 	ItemBytes int `json:"item_bytes,omitempty"`
-	// Files are the numbers of the messages whose files the model still gets. Of all others it gets a line for each file.
+	// Files are the numbers of the messages whose files the model still gets, beside the current one. Of all others it
+	// gets a line for each file. Bare: no message keeps its files, and that is what the plan is for.
 	Files []uint64 `json:"files,omitempty"`
+	Bare  bool     `json:"bare,omitempty"`
 	// Bytes is the size of what is kept, without the summary that is to come; without Items, with the one that is there.
 	Bytes int `json:"bytes"`
 }

@@ -199,6 +199,9 @@ func Needs(s *State) []string {
 	for _, name := range slices.Sorted(slices.Values(s.Agent.Hooks)) {
 		needs = append(needs, NeedHook(name))
 	}
+	if len(s.Context.Files) > 0 {
+		needs = append(needs, NeedContent)
+	}
 	return append(needs, NeedProvider(s.Turn.Model.Provider), NeedRules(s.Turn.Rules))
 }
 
@@ -209,6 +212,9 @@ func NeedHook(name string) string      { return "hook:" + name }
 // NeedAgent is the need of a registered agent with its tools bound; NeedProvider that of a provider with its credential.
 func NeedAgent(digest string) string  { return "agent:" + digest }
 func NeedProvider(name string) string { return "provider:" + name }
+
+// NeedContent is the need of a build that knows messages with files: another would take them for texts (CL2).
+const NeedContent = "content:1"
 
 // NeedRules is the need of a build that knows the rules.
 func NeedRules(n int) string { return fmt.Sprintf("rules:%d", n) }

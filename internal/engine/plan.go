@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,6 +24,8 @@ type Window struct {
 	Target int
 	// All: everything older than the newest few answers and messages is summarised, even if it fits.
 	All bool
+	// Bare: no message but the current one keeps its files.
+	Bare bool
 }
 
 // Full says why a conversation cannot be made to fit.
@@ -39,8 +42,8 @@ const (
 	newest = 4
 )
 
-// empty: nothing is summarised or shortened.
-func (p Plan) empty() bool { return p.Items <= 0 && p.ItemBytes <= 0 }
+// empty: nothing is summarised, shortened or left out.
+func (p Plan) empty() bool { return p.Items <= 0 && p.ItemBytes <= 0 && !p.Bare }
 
 // Plan says what is to be summarised or shortened so that the context fits, or why nothing can be done. It changes
 // nothing: [CompactionFinished] puts a plan into effect. A plan without Items and ItemBytes: nothing is to be done.
@@ -55,7 +58,7 @@ func (t *Transcript) Plan(w Window) (Plan, *Full) {
 	l := layoutOf(t.context, w)
 	size := l.size(0, 0)
 	if size <= w.Room && !w.All {
-		return Plan{Bytes: size}, nil
+		return l.rest(size), nil
 	}
 	p, full := l.plan(size, size > w.Room)
 	if full == nil || w.Last <= max(w.Room, 0) {
@@ -74,15 +77,41 @@ func (l *layout) plan(size int, much bool) (Plan, *Full) {
 		return p, nil
 	}
 	if !much {
-		return Plan{Bytes: size}, nil
+		return l.rest(size), nil
 	}
 	if n, ok := l.itemBytes(0, l.Room); ok && size > l.Room {
-		return Plan{ItemBytes: n, Bytes: l.size(0, n)}, nil
+		return l.files(Plan{ItemBytes: n, Bytes: l.size(0, n)}, 0), nil
 	}
 	if p, ok := l.summarise(l.settled()); ok {
 		return p, nil
 	}
 	return Plan{}, l.full(l.largest())
+}
+
+// rest is the plan where nothing has to be summarised or shortened: older files may still have to go.
+func (l *layout) rest(size int) Plan {
+	p := Plan{Bytes: size}
+	if l.Bare {
+		p.Bare = slices.ContainsFunc(l.entries, func(e Entry) bool {
+			return e.Content != nil && (l.current < 0 || e.Number != l.entries[l.current].Number)
+		})
+	}
+	return p
+}
+
+// files completes a plan that keeps the entries from an index on by the messages that keep their files.
+func (l *layout) files(p Plan, from int) Plan {
+	for i := from; i < len(l.entries); i++ {
+		if e := &l.entries[i]; i != l.current && e.Content != nil && l.keeps(e, p.ItemBytes) {
+			p.Files = append(p.Files, e.Number)
+		}
+	}
+	return p
+}
+
+// keeps reports whether a message keeps its files where longer entries are shortened to n.
+func (l *layout) keeps(e *Entry, n int) bool {
+	return !l.Bare && (n <= 0 || contentBytes(e.Content) <= n)
 }
 
 // Note stands for what a plan leaves out where no model summarises it: the earlier summary if there is one, and a word
@@ -142,10 +171,24 @@ func (l *layout) size(from, n int) int {
 	size := 0
 	for i := from; i < len(l.entries); i++ {
 		if i != l.current {
-			size += l.entries[i].shortenedBytes(n)
+			size += l.bytes(i, n)
 		}
 	}
 	return size + l.pinned
+}
+
+// bytes is the size of an entry that is not the current message, shortened to n.
+func (l *layout) bytes(i, n int) int {
+	e := &l.entries[i]
+	switch {
+	case e.Content == nil:
+		return e.shortenedBytes(n)
+	case l.keeps(e, n):
+		return EntryBytes(*e)
+	}
+	bare := *e
+	bare.Text, bare.Content = e.Described(), nil
+	return bare.shortenedBytes(n)
 }
 
 // settled is the number of atoms before the first that has an open call: no plan goes further.
@@ -166,7 +209,7 @@ func (l *layout) newest() int {
 		a := l.atoms[first-1]
 		for i := a.from; i < a.to; i++ {
 			if i != l.current {
-				size += EntryBytes(l.entries[i])
+				size += l.bytes(i, 0)
 			}
 		}
 		if size > limit && first < len(l.atoms) {
@@ -202,16 +245,16 @@ func (l *layout) summarise(keep int) (Plan, bool) {
 	}
 	room := l.Room - entryOverhead - l.Summary
 	if upto < keep || p.Bytes <= room || l.size(0, 0) <= l.Room {
-		return p, true
+		return l.files(p, from), true
 	}
 	if n, ok := l.itemBytes(from, room); ok {
 		p.ItemBytes, p.Bytes = n, l.size(from, n)
-		return p, true
+		return l.files(p, from), true
 	}
 	if all := l.settled(); keep < all {
 		return l.summarise(all)
 	}
-	return p, true
+	return l.files(p, from), true
 }
 
 // itemBytes is the largest bound of entries from an index on under which they have what is wanted of them, or at
@@ -224,7 +267,7 @@ func (l *layout) itemBytes(from, room int) (int, bool) {
 	want := max(min(room, l.pinned+l.Target), least)
 	low, high := minItemBytes, minItemBytes+1
 	for i := from; i < len(l.entries); i++ {
-		high = max(high, len(l.entries[i].Text))
+		high = max(high, len(l.entries[i].Text), contentBytes(l.entries[i].Content))
 	}
 	for high-low > 1 {
 		if middle := low + (high-low)/2; l.size(from, middle) <= want {
@@ -256,6 +299,9 @@ func (l *layout) full(i int) *Full {
 	switch e.Kind {
 	case EntryUser:
 		f.Item = "the message of run " + e.Run
+		if e.Content != nil {
+			f.Item += largestFile(e.Content)
+		}
 	case EntryNotice:
 		f.Item = "the notice about call " + e.CallID
 	case EntryCall:

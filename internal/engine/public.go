@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/openworkerai/openworker/api"
@@ -24,8 +25,10 @@ func public(e Event) (api.EventType, any) {
 	switch e := e.(type) {
 	case SessionCreated:
 		return api.EventSessionCreated, api.SessionCreated{Agent: e.Agent.Name, Digest: e.Agent.Digest, Workspace: e.Workspace, Owner: e.Owner, Metadata: e.Metadata}
+	case HistoryImported:
+		return api.EventHistoryImported, e.public()
 	case TurnAccepted:
-		return api.EventTurnAccepted, api.TurnAccepted{Text: e.Text, Kind: e.kindOfRun(), Queued: e.Queued, SubmissionID: e.SubmissionID, Model: e.Model, Guardrails: e.Checks}
+		return api.EventTurnAccepted, api.TurnAccepted{Text: cmp.Or(e.Text, said(e.Content)), Content: acceptedBlocks(e.Content), Kind: e.kindOfRun(), Queued: e.Queued, SubmissionID: e.SubmissionID, Model: e.Model, Guardrails: e.Checks}
 	case TurnStarted:
 		return api.EventTurnStarted, nil
 	case CancelRequested:
@@ -136,11 +139,11 @@ func PublicInteraction(f Fact) (api.Interaction, bool) {
 
 // History is the public form of a conversation entry.
 func (e Entry) History() api.HistoryItem {
-	h := api.HistoryItem{Type: string(e.Kind), Event: e.Number, Run: e.Run, Time: e.Time, CallID: e.CallID, Name: e.Name, Arguments: e.Arguments, Code: e.Code}
+	h := api.HistoryItem{Type: string(e.Kind), Event: e.Number, Run: e.Run, Time: e.Time, Content: contentBlocks(e.Content), CallID: cmp.Or(e.Given, e.CallID), Name: e.Name, Arguments: e.Arguments, Code: e.Code}
 	if e.Kind == EntryResult {
 		h.Output = e.Text
 	} else {
-		h.Text = e.Text
+		h.Text = e.Said()
 	}
 	return h
 }

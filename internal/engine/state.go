@@ -89,6 +89,7 @@ type Call struct {
 // Compaction is the summary under way or due.
 type Compaction struct {
 	Due      bool      `json:"due,omitempty"`     // before the next model call
+	Bare     bool      `json:"bare,omitempty"`    // older messages are to lose their files
 	Attempt  int       `json:"attempt,omitempty"` // attempts begun in this turn
 	Epoch    uint64    `json:"epoch,omitempty"`   // of the running attempt
 	Running  bool      `json:"running,omitempty"`
@@ -179,6 +180,8 @@ type Queued struct {
 	Guardrails []string `json:"guardrails,omitempty"`
 	Addendum   int      `json:"addendum,omitempty"`
 	Bytes      int      `json:"bytes,omitempty"` // of its message in the context
+
+	Files []HeldFile `json:"files,omitempty"` // of its message
 }
 
 // Interaction is an open one. Its body stands in the event of its number.

@@ -71,7 +71,7 @@ func (k *talk) put(e Event) {
 	case ToolLate:
 		k.notices += contextBytes(e)
 	case CompactionFinished:
-		k.size.compacted(e.Plan, len(e.Summary))
+		k.size.compacted(e.Plan, 0, len(e.Summary))
 	default:
 		k.size.add(contextBytes(e))
 	}
@@ -376,7 +376,7 @@ func (k *talk) planned(w Window) *Full {
 		}
 		generation, size := k.live.Generation(), k.size.Bytes
 		p, full := k.live.Plan(w)
-		if same, _ := k.whole.Plan(w); same != p {
+		if same, _ := k.whole.Plan(w); !reflect.DeepEqual(same, p) {
 			k.Fatalf("one conversation, two plans: %+v and %+v", p, same)
 		}
 		if generation != k.live.Generation() {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -27,8 +28,11 @@ type Entry struct {
 	Time   time.Time
 	Run    string
 	Text   string // of text kinds; the output of a result
-	CallID string
-	Name   string // the model's name of the tool
+	// Content are the blocks of a message that has them, instead of Text.
+	Content []Block
+	CallID  string
+	Given   string // what an imported call was given with, instead of CallID
+	Name    string // the model's name of the tool
 	// Arguments of a call are the model's. A result has those that a person changed them to: here in the complete
 	// conversation, in a line before its text in the model's context.
 	Arguments string
@@ -39,6 +43,11 @@ type Entry struct {
 	// Missing counts the bytes that were left out of the middle of Text, in a model's context only.
 	Missing int
 }
+
+// Said is what the entry says in words, Described that and a line for each file.
+func (e *Entry) Said() string { return cmp.Or(e.Text, said(e.Content)) }
+
+func (e *Entry) Described() string { return cmp.Or(e.Text, described(e.Content)) }
 
 // Guidance is what a turn brings for the calls to models that belong to it (GU1, GU2): an instruction addendum, and
 // additional words for the reviewer and for summaries, nil where the session's or the agent's hold.
@@ -119,9 +128,13 @@ func (t *Transcript) Apply(f Fact) {
 	}
 	t.head = f.Number
 	switch e := f.Event.(type) {
+	case HistoryImported:
+		for _, entry := range e.entries(f) {
+			t.add(entry)
+		}
 	case TurnAccepted:
 		o := opening{
-			message:  Entry{Kind: EntryUser, Number: f.Number, Time: f.Time, Run: e.Run, Text: e.Text},
+			message:  Entry{Kind: EntryUser, Number: f.Number, Time: f.Time, Run: e.Run, Text: e.Text, Content: e.Content},
 			silent:   e.Compact,
 			guidance: Guidance{Addendum: e.Addendum, Reviewer: e.AutoApproverContext, Compaction: e.Compaction},
 		}
@@ -247,7 +260,7 @@ func (t *Transcript) part() {
 }
 
 func (t *Transcript) add(e Entry) {
-	n := entryMemory + len(e.Text) + len(e.Arguments) + len(e.Private)
+	n := e.memory()
 	t.context = append(t.context, e)
 	t.bytes += n
 	if t.parted {
@@ -276,11 +289,22 @@ func result(entries []Entry, id string) *Entry {
 }
 
 // entryMemory is what an entry takes without its texts.
-const entryMemory = 208
+const entryMemory = 248
+
+// blockMemory is what a block takes, a file's names included.
+const blockMemory = 256
 
 func memory(entries []Entry) (n int) {
 	for i := range entries {
-		n += entryMemory + len(entries[i].Text) + len(entries[i].Arguments) + len(entries[i].Private)
+		n += entries[i].memory()
+	}
+	return n
+}
+
+func (e *Entry) memory() int {
+	n := entryMemory + len(e.Text) + len(e.Arguments) + len(e.Private)
+	for i := range e.Content {
+		n += blockMemory + len(e.Content[i].Text)
 	}
 	return n
 }

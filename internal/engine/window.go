@@ -1,13 +1,17 @@
 package engine
 
-import "github.com/openworkerai/openworker/api"
+import (
+	"slices"
+
+	"github.com/openworkerai/openworker/api"
+)
 
 // entryOverhead is what an entry takes in a request beside its texts, in bytes.
 const entryOverhead = 100
 
 // EntryBytes is the size of an entry, by which contexts are measured.
 func EntryBytes(e Entry) int {
-	return entryOverhead + len(e.Text) + len(e.Arguments) + len(e.Private)
+	return entryOverhead + len(e.Text) + len(e.Arguments) + len(e.Private) + contentBytes(e.Content)
 }
 
 // contextBytes is what an event adds to the model's context: a message once its turn starts, a notice with the next
@@ -18,7 +22,13 @@ func contextBytes(e Event) int {
 		if e.Compact {
 			return 0
 		}
-		return entryOverhead + len(e.Text)
+		return entryOverhead + len(e.Text) + contentBytes(e.Content)
+	case HistoryImported:
+		n := 0
+		for _, entry := range e.entries(Fact{}) {
+			n += EntryBytes(entry)
+		}
+		return n
 	case ModelFinished:
 		n := 0
 		for _, it := range e.Items {
@@ -46,6 +56,8 @@ func contextBytes(e Event) int {
 type Context struct {
 	// Bytes is the size of the entries of [Transcript.Context].
 	Bytes int `json:"bytes,omitempty"`
+	// Files are those that the context has.
+	Files []HeldFile `json:"files,omitempty"`
 	// Size is that of the newest request, with what it has beside the conversation.
 	Size int `json:"size,omitempty"`
 	// Known is the size of the newest request whose tokens a provider has reported, Reported are those tokens.
@@ -102,12 +114,19 @@ func (c *Context) reported(u api.Usage) {
 	c.Known, c.Reported = c.Size, max(int(min(u.InputTokens, int64(most))), least)
 }
 
-// compacted notes that a plan is in effect, with a summary of so many bytes if it has one.
-func (c *Context) compacted(p Plan, summary int) {
+// compacted notes that a plan is in effect around the current message, with a summary of so many bytes if it has one.
+func (c *Context) compacted(p Plan, current uint64, summary int) {
 	if p.empty() {
 		c.Tried = true
 		return
 	}
+	var held []HeldFile
+	for _, h := range c.Files {
+		if h.Number == current || slices.Contains(p.Files, h.Number) {
+			held = append(held, h)
+		}
+	}
+	c.Files = held
 	c.Bytes, c.Tried, c.Vain = p.Bytes, false, false
 	if p.Items > 0 {
 		c.Bytes += entryOverhead + summary

@@ -93,7 +93,7 @@ func TestAfterAnOverflowTheWindowIsSmallerThanWhatWasTooMuch(t *testing.T) {
 	}
 	c.started(700)
 	is("while the next is under way", map[int]int{0: 880, 8000: 880})
-	c.compacted(Plan{Bytes: 5}, 0)
+	c.compacted(Plan{Bytes: 5}, 0, 0)
 	if !c.Tried || c.Vain || c.Bytes != 900 {
 		t.Errorf("where nothing could be made smaller, it is %+v", c)
 	}
@@ -118,12 +118,12 @@ func TestAfterAnOverflowTheWindowIsSmallerThanWhatWasTooMuch(t *testing.T) {
 	if got := series.Window(8000); got != 150 {
 		t.Errorf("after a second overflow in a row, of 300 tokens, the window is %d", got)
 	}
-	series.compacted(Plan{}, 0)
+	series.compacted(Plan{}, 0, 0)
 	series.overflowed(600, 0)
 	if series.Tried || !series.Vain {
 		t.Errorf("what was tried was too much, and it is %+v", series)
 	}
-	series.compacted(Plan{Items: 1, Bytes: 5}, 0)
+	series.compacted(Plan{Items: 1, Bytes: 5}, 0, 0)
 	if series.Tried || series.Vain || series.Over != 600 {
 		t.Errorf("once something is smaller, it is %+v", series)
 	}
@@ -190,7 +190,7 @@ func TestAnEstimateIsNotBelowWhatComes(t *testing.T) {
 			c.started(size)
 			c.reported(api.Usage{InputTokens: int64(size * dense / 1000)})
 			if rapid.IntRange(0, 5).Draw(t, "compact") == 0 {
-				c.compacted(Plan{Items: 1, Bytes: c.Bytes / 3}, c.Bytes/10)
+				c.compacted(Plan{Items: 1, Bytes: c.Bytes / 3}, 0, c.Bytes/10)
 			}
 		}
 	})

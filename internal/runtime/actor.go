@@ -89,12 +89,13 @@ type RequestFacts struct{ Fixed, Window, Guidance int }
 // input is a command on its way into the journal.
 type input struct {
 	cmd     engine.Command
+	files   Files
 	waiter  uint64   // 0: nobody waits
 	reads   uint64   // the first read that began after the command came
 	refused error    // what the newest decision said, told once it is known to stand
 	late    bool     // an outcome that came after its call was closed: a new fact, from whoever knows it
 	effect  *running // that it is the outcome of, nil for other commands
-	alone   bool     // of the messages with submission IDs, at most this one goes into an append
+	alone   bool     // of the messages that the store may refuse, at most this one goes into an append
 	first   uint64   // number of its first event in the append in flight
 	events  int
 }
@@ -103,6 +104,12 @@ type input struct {
 func (i *input) submission() string {
 	m, _ := i.cmd.(engine.Message)
 	return m.SubmissionID
+}
+
+// refer reports whether it is a message that refers to stored files.
+func (i *input) refers() bool {
+	m, ok := i.cmd.(engine.Message)
+	return ok && m.Content != nil
 }
 
 // flight is the append that is under way.
@@ -216,7 +223,7 @@ func (a *Actor) reply(i *input, r Reply) {
 }
 
 func (a *Actor) submit(in Submit) {
-	i := &input{cmd: in.Command, waiter: in.Waiter, reads: a.readsBegun + 1}
+	i := &input{cmd: in.Command, files: in.Files, waiter: in.Waiter, reads: a.readsBegun + 1}
 	switch {
 	case a.gone != nil:
 		a.reply(i, Reply{Err: a.gone})

@@ -118,17 +118,18 @@ func (a *Actor) decide() {
 
 // takeInputs decides the commands at the queue's front and returns those that wait for the next append.
 func (b *batch) takeInputs(queue []*input, owner bool) []*input {
-	submissions, alone := map[string]bool{}, false
+	submissions, doubtful, alone := map[string]bool{}, 0, false
 	for n, i := range queue {
 		if len(b.inputs) == maxBatch {
 			return queue[n:]
 		}
-		if id := i.submission(); id != "" {
+		if id := i.submission(); id != "" || i.refers() {
 			// One of the same ID must be stored first, so that its receipt is found.
-			if submissions[id] || alone || i.alone && len(submissions) > 0 {
+			if id != "" && submissions[id] || alone || i.alone && doubtful > 0 {
 				return queue[n:]
 			}
 			submissions[id], alone = true, i.alone
+			doubtful++
 		}
 		if !owner && engine.RoleOf(i.cmd) != engine.Input {
 			if !i.late {
@@ -213,6 +214,11 @@ func (a *Actor) fly(b *batch, process string, release bool) {
 	if n := len(b.facts); n > 0 {
 		req.Time = b.facts[n-1].Time
 	}
+	for _, i := range b.inputs {
+		if i.refused == nil && i.events > 0 {
+			req.Files, req.Discard = append(req.Files, i.files.New...), append(req.Discard, i.files.Discarded...)
+		}
+	}
 	if err := describe(&req, b.facts, a.base); err != nil {
 		a.fault(err)
 		return
@@ -259,8 +265,8 @@ func (a *Actor) onAppended(in Appended) {
 			return
 		}
 		a.readTail()
-	case errors.Is(in.Err, store.ErrReceiptTaken):
-		f.inputs = a.receiptTaken(f.inputs)
+	case errors.Is(in.Err, store.ErrReceiptTaken), errors.Is(in.Err, store.ErrFileNotFound), errors.Is(in.Err, store.ErrFileQuota):
+		f.inputs = a.refuseOne(f.inputs, in.Err)
 		a.rewind(f, true)
 		a.readTail()
 	case errors.Is(in.Err, store.ErrDeleted), errors.Is(in.Err, store.ErrNotFound):
@@ -281,21 +287,21 @@ func (a *Actor) onAppended(in Appended) {
 	}
 }
 
-// receiptTaken answers the one message whose submission ID is taken. The store does not say which it is, so
-// several are tried again one by one.
-func (a *Actor) receiptTaken(inputs []*input) []*input {
-	var keyed []*input
+// refuseOne answers the one message whose submission ID is taken, or whose files are not there. The store does not say
+// which it is, so several are tried again one by one.
+func (a *Actor) refuseOne(inputs []*input, err error) []*input {
+	var may []*input
 	for _, i := range inputs {
-		if i.submission() != "" {
+		if i.submission() != "" && errors.Is(err, store.ErrReceiptTaken) || i.refers() && !errors.Is(err, store.ErrReceiptTaken) {
 			i.alone = true
-			keyed = append(keyed, i)
+			may = append(may, i)
 		}
 	}
-	if len(keyed) != 1 {
+	if len(may) != 1 {
 		return inputs
 	}
-	a.reply(keyed[0], Reply{Err: store.ErrReceiptTaken})
-	return slices.DeleteFunc(inputs, func(i *input) bool { return i == keyed[0] })
+	a.reply(may[0], Reply{Err: err})
+	return slices.DeleteFunc(inputs, func(i *input) bool { return i == may[0] })
 }
 
 // rewind takes an append back that did not happen; its commands are decided again. moved: others have

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
 	"github.com/openworkerai/openworker/internal/policy"
 	"github.com/openworkerai/openworker/model"
@@ -418,6 +419,9 @@ func decodeAll(records []store.Record) ([]engine.Fact, error) {
 	return facts, nil
 }
 
+// FileQuota is what a session may keep of files (AT3).
+var FileQuota = store.FileQuota{Files: api.MaxSessionFiles, Bytes: api.MaxSessionFileBytes}
+
 // describe fills in what an append says beside its fence: the records and the rows that follow from them.
 func describe(req *store.Append, facts []engine.Fact, before *engine.State) error {
 	for _, f := range facts {
@@ -428,6 +432,12 @@ func describe(req *store.Append, facts []engine.Fact, before *engine.State) erro
 		req.Records = append(req.Records, store.Record{Kind: string(s.Kind), Version: s.Version, Run: s.Run, Item: s.Item, Terminal: s.Terminal, Data: s.Data})
 		switch e := f.Event.(type) {
 		case engine.TurnAccepted:
+			for _, b := range e.Content {
+				if b.File != nil && !slices.ContainsFunc(req.Files, func(n store.NewFile) bool { return n.ID == b.File.ID }) {
+					req.Accept = append(req.Accept, b.File.ID)
+				}
+			}
+			req.FileQuota = FileQuota
 			if e.SubmissionID != "" {
 				req.Receipts = append(req.Receipts, store.Receipt{Key: e.SubmissionID, Run: e.Run, Accepted: f.Number, Fields: e.Fingerprint})
 			}

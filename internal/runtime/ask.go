@@ -88,7 +88,7 @@ type failure struct {
 // is the request's bound.
 func failureOf(err error, spent api.Usage, maxOutput int) failure {
 	if ours, ok := err.(*api.Error); ok { //nolint:errorlint // as it is: one that wraps a provider's error is not made here
-		retryable := ours.Code == api.CodeRegistrationMissing || ours.Code == api.CodeCredentialsMissing
+		retryable := ours.Code == api.CodeRegistrationMissing || ours.Code == api.CodeCredentialsMissing || ours.Retryable() && strings.HasPrefix(string(ours.Code), "store_")
 		return failure{code: ours.Code, message: firstBytes(ours.Message, maxFailureText), retryable: retryable, usage: counted(spent)}
 	}
 	var me *model.Error

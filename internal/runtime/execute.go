@@ -43,7 +43,11 @@ func (r *Runtime) callModel(ctx context.Context, agent *Agent, s Start) engine.C
 	e, session := s.Effect, s.State.Session
 	req, w := BuildRequest(agent, s), r.watchOver(agent, s)
 	out := r.ask(ctx, w, guard.PurposeTurn, s.State.Turn.Model, func(ctx context.Context) (model.Request, []api.GuardVerdict, *api.Error) {
-		return policy.ScreenRequest(ctx, w.guardrails, w.context, requestInput(agent, s, req), s.Memo)
+		whole, refused := r.withFiles(ctx, session, req)
+		if refused != nil {
+			return model.Request{}, nil, refused
+		}
+		return policy.ScreenRequest(ctx, w.guardrails, w.context, requestInput(agent, s, whole), s.Memo)
 	}, func(d model.Delta) {
 		if ctx.Err() == nil && d.Text != "" {
 			r.hub.Delta(session, e.Run, d.Reasoning, api.Delta{Call: e.Call, Attempt: e.Attempt, Epoch: s.Epoch, Text: d.Text})

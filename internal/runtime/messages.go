@@ -16,6 +16,14 @@ type Input interface{ input() }
 type Submit struct {
 	Command engine.Command
 	Waiter  uint64
+	Files   Files
+}
+
+// Files are what a message changes among the session's files, in the transaction that it is accepted in: New are stored,
+// and Discarded removed unless another message refers to them.
+type Files struct {
+	New       []store.NewFile
+	Discarded []string
 }
 
 // Loaded answers a Load.

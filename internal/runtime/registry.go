@@ -169,6 +169,9 @@ func (r *Registry) Missing(ctx context.Context, needs []string) []api.WaitReason
 				out = append(out, newerBuild(need))
 			}
 		default:
+			if need == engine.NeedContent {
+				continue
+			}
 			out = append(out, newerBuild(need))
 		}
 	}

@@ -60,7 +60,7 @@ func requestItems(items []model.Item, entries []engine.Entry) []model.Item {
 	}
 	for i := range entries {
 		e := &entries[i]
-		item := model.Item{Text: e.Text}
+		item := model.Item{Text: e.Text, Parts: parts(e.Content)}
 		switch e.Kind {
 		case engine.EntryUser, engine.EntryNotice, engine.EntrySummary:
 			item.Kind = model.UserItem
@@ -82,6 +82,21 @@ func requestItems(items []model.Item, entries []engine.Entry) []model.Item {
 		items = append(items, item)
 	}
 	return items
+}
+
+// parts are the blocks of a message, its files without their bytes.
+func parts(blocks []engine.Block) []model.Part {
+	if blocks == nil {
+		return nil
+	}
+	out := make([]model.Part, len(blocks))
+	for i, b := range blocks {
+		out[i].Text = b.Text
+		if f := b.File; f != nil {
+			out[i] = model.Part{ID: f.ID, Name: f.Name, MediaType: f.MediaType, Size: f.Size}
+		}
+	}
+	return out
 }
 
 // answerItems puts a model's answer into stored form, with what is wrong with each call. Nothing invalid

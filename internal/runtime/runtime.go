@@ -161,6 +161,12 @@ func (r *Runtime) Kick() {
 // Submit brings a command to a session and waits until it is durable, or refused. When ctx ends first the
 // command is taken back if that is still possible.
 func (r *Runtime) Submit(ctx context.Context, session string, cmd engine.Command) (Reply, error) {
+	return r.SubmitWith(ctx, session, cmd, Files{})
+}
+
+// SubmitWith is Submit of a message that changes the session's files as it is accepted. store.ErrFileNotFound and
+// store.ErrFileQuota refuse it.
+func (r *Runtime) SubmitWith(ctx context.Context, session string, cmd engine.Command, files Files) (Reply, error) {
 	if ctx.Err() != nil {
 		return Reply{}, api.Errorf(api.CodeCancelled, "cancelled before anything was sent: %w", context.Cause(ctx))
 	}
@@ -174,7 +180,7 @@ func (r *Runtime) Submit(ctx context.Context, session string, cmd engine.Command
 	id := r.waiter
 	r.waiters[id] = ch
 	r.mu.Unlock()
-	r.tell(session, Submit{Command: cmd, Waiter: id})
+	r.tell(session, Submit{Command: cmd, Waiter: id, Files: files})
 	var reply Reply
 	select {
 	case reply = <-ch:
@@ -198,8 +204,8 @@ func (r *Runtime) Submit(ctx context.Context, session string, cmd engine.Command
 }
 
 // Create stores a new session.
-func (r *Runtime) Create(ctx context.Context, session string, e engine.SessionCreated, c store.Creation) error {
-	req, err := Creation(newID(), session, e, c, r.cfg.Clock.Now())
+func (r *Runtime) Create(ctx context.Context, session string, cmd engine.Create, c store.Creation) error {
+	req, err := Creation(newID(), session, cmd, c, r.cfg.Clock.Now())
 	if err != nil {
 		return err
 	}
@@ -219,13 +225,17 @@ func (r *Runtime) Create(ctx context.Context, session string, e engine.SessionCr
 }
 
 // Creation is the append that makes a session.
-func Creation(id, session string, e engine.SessionCreated, c store.Creation, now time.Time) (store.Append, error) {
-	events, after, err := engine.Decide(&engine.State{Session: session}, engine.Create{Event: e}, engine.Env{Now: now})
+func Creation(id, session string, cmd engine.Create, c store.Creation, now time.Time) (store.Append, error) {
+	events, after, err := engine.Decide(&engine.State{Session: session}, cmd, engine.Env{Now: now})
 	if err != nil {
 		return store.Append{}, err
 	}
 	req := store.Append{ID: id, Session: session, Create: &c, Time: after.Time, Index: store.Index{Activity: engine.Activity(after)}}
-	return req, describe(&req, []engine.Fact{{Number: 1, Time: after.Time, Event: events[0]}}, after)
+	facts := make([]engine.Fact, len(events))
+	for i, e := range events {
+		facts[i] = engine.Fact{Number: uint64(i) + 1, Time: after.Time, Event: e}
+	}
+	return req, describe(&req, facts, after)
 }
 
 // Process is this process's id in the store, "" while it is not registered.

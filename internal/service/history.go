@@ -113,7 +113,7 @@ func (h historyTool) Run(ctx context.Context, call tool.Call) (string, error) {
 	}
 	size, query := 0, strings.ToLower(args.Query)
 	finds := func(e engine.Entry) bool {
-		return query == "" || strings.Contains(strings.ToLower(e.Text+e.Name+e.Arguments), query)
+		return query == "" || strings.Contains(strings.ToLower(e.Described()+e.Name+e.Arguments), query)
 	}
 	for i := from; i < len(entries); i++ {
 		e := entries[i]
@@ -127,6 +127,7 @@ func (h historyTool) Run(ctx context.Context, call tool.Call) (string, error) {
 		if e.Text, err = see.text(ctx, e); err != nil {
 			return "", err
 		}
+		e.Content = nil
 		if !finds(e) { // a search tells nothing of what is not shown
 			continue
 		}
@@ -182,12 +183,12 @@ func (s *Service) reader(ctx context.Context, call tool.Call) (*reader, error) {
 
 // text is what model_input guardrails let pass of an entry: in the page it is quoted, and may be cut.
 func (r *reader) text(ctx context.Context, e engine.Entry) (string, error) {
-	unit := guard.Unit{Context: r.about, Point: guard.ModelInput, Text: e.Text}
+	unit := guard.Unit{Context: r.about, Point: guard.ModelInput, Text: e.Described()}
 	if e.Kind == engine.EntryResult {
 		unit.CallID, unit.Tool = e.CallID, cmp.Or(r.tools[e.Name], e.Name)
 	}
-	if e.Text == "" || e.Kind == engine.EntryCall {
-		return e.Text, nil
+	if unit.Text == "" || e.Kind == engine.EntryCall {
+		return unit.Text, nil
 	}
 	seen := policy.Screen(ctx, r.guards, unit)
 	switch {

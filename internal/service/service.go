@@ -193,9 +193,9 @@ func options() []string {
 	return []string{
 		"agent.approvals.always", "agent.approvals.auto", "agent.approvals.never", "agent.approvals.only", "agent.autoApproverContext", "agent.autoSkipQuestions",
 		"agent.builtinTools.askUser", "agent.builtinTools.readHistory", "agent.compaction", "agent.guardrails", "agent.hooks", "agent.limits",
-		"agent.unknownOutcome", "session.autoApproverContext", "session.autoSkipQuestions", "session.compaction", "session.idempotencyKey", "session.metadata",
+		"agent.unknownOutcome", "session.autoApproverContext", "session.autoSkipQuestions", "session.compaction", "session.idempotencyKey", "session.initialHistory", "session.metadata",
 		"session.model", "session.owner", "session.scratch", "session.workspace",
-		"turn.autoApproverContext", "turn.compaction", "turn.guardrails", "turn.instructionAddendum", "turn.limits", "turn.model", "turn.submissionId", "turn.whenBusy",
+		"submission.attachments", "submission.content", "turn.autoApproverContext", "turn.compaction", "turn.guardrails", "turn.instructionAddendum", "turn.limits", "turn.model", "turn.submissionId", "turn.whenBusy",
 	}
 }
 

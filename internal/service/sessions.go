@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -17,8 +18,11 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/guard"
+	"github.com/openworkerai/openworker/internal/content"
 	"github.com/openworkerai/openworker/internal/definition"
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/policy"
 	"github.com/openworkerai/openworker/store"
 )
 
@@ -28,8 +32,7 @@ func (s *Service) CreateSession(ctx context.Context, ref api.AgentReference, opt
 		return api.SessionReference{}, err
 	}
 	none := api.SessionReference{}
-	key := opts.IdempotencyKey
-	given := creationFields(opts)
+	key, history, given := opts.IdempotencyKey, opts.InitialHistory, opts
 	opts, err := definition.NormalizeSession(opts, s.providers())
 	if err != nil {
 		return none, err
@@ -38,7 +41,11 @@ func (s *Service) CreateSession(ctx context.Context, ref api.AgentReference, opt
 	if err != nil {
 		return none, err
 	}
-	fingerprint := fingerprintOf([]byte(s.store.ID()), given)
+	groups, err := content.Import(history, s.inspected(def))
+	if err != nil {
+		return none, err
+	}
+	fingerprint := fingerprintOf([]byte(s.store.ID()), creationFields(given))
 	if key != "" {
 		if found, err := s.repeatedCreation(ctx, opts.Owner, row.Name, key, fingerprint); found != none || err != nil {
 			return found, err
@@ -65,7 +72,7 @@ func (s *Service) CreateSession(ctx context.Context, ref api.AgentReference, opt
 		return none, api.Errorf(api.CodeInternal, "no randomness for the session's key: %w", err)
 	}
 	text, _ := json.Marshal(fingerprint)
-	err = s.runtime.Create(ctx, id, e, store.Creation{Owner: opts.Owner, Agent: row.Name, Digest: row.Digest, Metadata: opts.Metadata, Key: key, Fingerprint: string(text)})
+	err = s.runtime.Create(ctx, id, engine.Create{Event: e, History: engine.Imported(id, groups)}, store.Creation{Owner: opts.Owner, Agent: row.Name, Digest: row.Digest, Metadata: opts.Metadata, Key: key, Fingerprint: string(text)})
 	if err != nil {
 		if made {
 			_ = os.Remove(workspace)
@@ -78,11 +85,20 @@ func (s *Service) CreateSession(ctx context.Context, ref api.AgentReference, opt
 	return api.SessionReference{Store: s.store.ID(), Session: id, Agent: row.Name}, nil
 }
 
+// inspected reports whether an agent has a guardrail that looks at what models are sent. One that is not registered here
+// may do so.
+func (s *Service) inspected(def api.AgentDefinition) bool {
+	found, missing := s.registry.Guardrails(def.Guardrails, nil)
+	return len(missing) > 0 || policy.Has(found, guard.ModelInput)
+}
+
 // creationFields are the options of a creation as they were given, by name.
 func creationFields(opts api.SessionOptions) map[string]any {
 	fields := map[string]any{}
 	data, _ := json.Marshal(opts)
-	_ = json.Unmarshal(data, &fields)
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber() // two large numbers are not one
+	_ = decoder.Decode(&fields)
 	delete(fields, "idempotencyKey")
 	return fields
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/definition"
 	"github.com/openworkerai/openworker/internal/engine"
+	"github.com/openworkerai/openworker/internal/policy"
+	"github.com/openworkerai/openworker/internal/runtime"
+	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/store"
 )
 
@@ -51,21 +54,26 @@ func (s *Service) accept(ctx context.Context, sub api.Submission, compact bool) 
 	if err != nil {
 		return none, err
 	}
+	blocks, err := contentOf(sub.Session, f, sub)
+	if err != nil {
+		return none, err
+	}
 	fingerprint := map[string]string(nil)
 	if key != "" {
 		// Before every other check: what was accepted once is found again, whatever has become of limits,
 		// models or the session's queue since.
-		fingerprint = fingerprintOf(f.secret, submissionFields(sub, compact))
+		fingerprint = fingerprintOf(f.secret, submissionFields(sub, blocks, compact))
 		if ref, err := s.repeated(ctx, sub.Session, key, fingerprint); ref != none || err != nil {
+			blocks.forget(ctx, s, sub.Session)
 			return ref, err
 		}
 	}
-	msg, err := s.message(ctx, f, sub, compact)
+	msg, files, err := s.message(ctx, f, sub, blocks, compact)
 	if err != nil {
 		return none, err
 	}
 	msg.Fingerprint = fingerprint
-	reply, err := s.runtime.Submit(ctx, sub.Session, msg)
+	reply, err := s.runtime.SubmitWith(ctx, sub.Session, msg, files)
 	if err != nil && key != "" {
 		// Somebody may have been faster with the same key: what then refuses this one (a busy session, a full
 		// queue) comes behind the receipt.
@@ -77,7 +85,7 @@ func (s *Service) accept(ctx context.Context, sub api.Submission, compact bool) 
 		err = api.Errorf(api.CodeStoreUnavailable, "the submission %q was stored by another caller and cannot be read yet; send it again", key)
 	}
 	if err != nil {
-		return none, s.translate(ctx, sub.Session, err)
+		return none, s.translateFile(ctx, sub.Session, blocks.names(), err)
 	}
 	for _, fact := range reply.Facts {
 		if e, ok := fact.Event.(engine.TurnAccepted); ok {
@@ -87,16 +95,18 @@ func (s *Service) accept(ctx context.Context, sub api.Submission, compact bool) 
 	return none, api.Errorf(api.CodeInternal, "session %s took the message and recorded no turn", sub.Session)
 }
 
-// message checks a submission and puts it into the engine's form.
-func (s *Service) message(ctx context.Context, f *facts, sub api.Submission, compact bool) (engine.Message, error) {
+// message checks a submission and puts it into the engine's form, with what becomes of the session's files.
+func (s *Service) message(ctx context.Context, f *facts, sub api.Submission, blocks *given, compact bool) (msg engine.Message, files runtime.Files, err error) {
 	opts, err := definition.NormalizeTurn(sub.Options, s.providers())
 	if err != nil {
-		return engine.Message{}, err
+		return msg, files, err
 	}
-	if err := checkMessage(sub.Text); err != nil && !compact {
-		return engine.Message{}, err
+	if blocks == nil && !compact {
+		if err := checkMessage(sub.Text); err != nil {
+			return msg, files, err
+		}
 	}
-	msg := engine.Message{Text: sub.Text, Compact: compact, Guardrails: opts.Guardrails, SubmissionID: opts.SubmissionID, Limits: opts.Limits, Addendum: opts.InstructionAddendum,
+	msg = engine.Message{Text: sub.Text, Compact: compact, Guardrails: opts.Guardrails, SubmissionID: opts.SubmissionID, Limits: opts.Limits, Addendum: opts.InstructionAddendum,
 		WhenBusy: opts.WhenBusy, AutoApproverContext: opts.AutoApproverContext}
 	if opts.Compaction != nil {
 		msg.Compaction = opts.Compaction.AdditionalInstructions
@@ -108,22 +118,30 @@ func (s *Service) message(ctx context.Context, f *facts, sub api.Submission, com
 	if opts.Model != nil {
 		chosen, msg.Model = *opts.Model, *opts.Model
 	}
+	var known model.Facts
 	if p, ok := s.registry.Provider(chosen.Provider); ok {
-		known, _ := p.Facts(chosen.Name)
-		msg.ModelMax = known.MaxOutputTokens
+		known, _ = p.Facts(chosen.Name)
+		msg.ModelMax, msg.Refuses = known.MaxOutputTokens, known.Refused
+	}
+	if blocks != nil {
+		if err := blocks.find(ctx, s, sub.Session, chosen, known); err != nil {
+			return msg, files, err
+		}
 	}
 	// Last, so that what is refused for another reason costs no check.
 	in, err := s.inForce(f, opts.Guardrails)
-	if err != nil {
-		return engine.Message{}, err
+	if err != nil || compact {
+		return msg, files, err
 	}
-	if compact {
-		return msg, nil
+	msg.Inspects, _ = policy.Inspects(in)
+	if blocks != nil {
+		msg.Content, msg.Checks, files, err = blocks.screen(ctx, s, sub.Session, f, in)
+		return msg, files, err
 	}
 	if msg.Text, msg.Checks, err = in.screen(ctx, s.about(sub.Session, f), "the message", msg.Text, api.MaxMessageBytes); err != nil {
-		return engine.Message{}, err
+		return msg, files, err
 	}
-	return msg, in.sendable("the message", msg.Text)
+	return msg, files, in.sendable("the message", msg.Text)
 }
 
 func checkMessage(text string) error {
@@ -142,11 +160,15 @@ func checkMessage(text string) error {
 
 // submissionFields is what a repeat must have in common with the first: what was sent, by name. What it
 // inherits and whenBusy are no part of it.
-func submissionFields(sub api.Submission, compact bool) map[string]any {
+func submissionFields(sub api.Submission, blocks *given, compact bool) map[string]any {
 	o := sub.Options
 	fields := map[string]any{"message": sub.Text}
-	if compact {
+	switch {
+	case compact:
 		fields = map[string]any{"compact": true}
+	case blocks != nil:
+		texts, files, order := blocks.fields()
+		fields = map[string]any{"message": texts, "files": files, "order": order}
 	}
 	set := func(name string, value any, present bool) {
 		if present {

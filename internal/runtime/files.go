@@ -1,0 +1,75 @@
+package runtime
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/store"
+)
+
+// withFiles gives a request the bytes of its files, which are in memory for the one call only: what an actor keeps of a
+// conversation are references, and no encoding of it is kept.
+func (r *Runtime) withFiles(ctx context.Context, session string, req model.Request) (model.Request, *api.Error) {
+	copied := false
+	for i := range req.Items {
+		if !slices.ContainsFunc(req.Items[i].Parts, func(p model.Part) bool { return p.MediaType != "" }) {
+			continue
+		}
+		if !copied {
+			req.Items, req.Encoded, copied = slices.Clone(req.Items), nil, true
+		}
+		given := req.Items[i].Parts
+		req.Items[i].Parts = slices.Clone(given)
+		for n := range given {
+			part := &req.Items[i].Parts[n]
+			if part.MediaType == "" {
+				continue
+			}
+			data, err := ReadFile(ctx, r.cfg.Store, session, part.ID)
+			if err != nil {
+				return req, unreadable(part, err)
+			}
+			part.Data = data
+		}
+	}
+	return req, nil
+}
+
+func unreadable(part *model.Part, err error) *api.Error {
+	var known *api.Error
+	code := api.CodeStoreUnavailable
+	switch {
+	case errors.As(err, &known):
+		code = known.Code
+	case errors.Is(err, store.ErrFileNotFound):
+		code = api.CodeStoreCorrupt
+	}
+	return api.Errorf(code, "the file %q of the conversation cannot be read: %w", part.Name, err).With("file", part.Name)
+}
+
+// ReadFile reads a whole file of a session and holds it against its hash. ErrFileNotFound, and store_corrupt.
+func ReadFile(ctx context.Context, s store.Files, session, id string) ([]byte, error) {
+	f, err := s.File(ctx, session, id)
+	if err != nil {
+		return nil, err
+	}
+	data, sum := make([]byte, 0, f.Size), sha256.New()
+	for i := range store.Chunks(f.Size) {
+		chunk, err := s.Chunk(ctx, session, id, i)
+		if err != nil {
+			return nil, fmt.Errorf("chunk %d of %d: %w", i+1, store.Chunks(f.Size), err)
+		}
+		data = append(data, chunk...)
+		sum.Write(chunk)
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != f.SHA256 {
+		return nil, api.Errorf(api.CodeStoreCorrupt, "the %d bytes of file %s are not those that were stored", len(data), id)
+	}
+	return data, nil
+}
