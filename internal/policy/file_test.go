@@ -178,9 +178,9 @@ func TestTheFirstGuardrailOfRequestsIsNamed(t *testing.T) {
 		guards []guard.Guardrail
 		want   string
 	}{
-		"without guardrails":                  {nil, ""},
-		"with those of other points":          {[]guard.Guardrail{at("a", allow, guard.UserInput, guard.ToolResult, guard.ModelOutput)}, ""},
-		"with one behind another":             {[]guard.Guardrail{at("a", allow, guard.UserInput), at("b", allow, guard.ModelOutput, guard.ModelInput), looks("c", allow)}, "b"},
+		"without guardrails":             {nil, ""},
+		"with those of other points":     {[]guard.Guardrail{at("a", allow, guard.UserInput, guard.ToolResult, guard.ModelOutput)}, ""},
+		"with one behind another":        {[]guard.Guardrail{at("a", allow, guard.UserInput), at("b", allow, guard.ModelOutput, guard.ModelInput), looks("c", allow)}, "b"},
 		"with one that looks everywhere": {[]guard.Guardrail{looks("a", allow)}, "a"},
 	} {
 		if got, ok := policy.Inspects(test.guards); got != test.want || ok != (test.want != "") {
@@ -274,7 +274,7 @@ func TestAGuardrailThatFailsOverAFileLetsNothingOfItPass(t *testing.T) {
 				}{"model_input": {asRequest, inRequest}, "user_input": {asMessage, inMessage}} {
 					if got.err == nil || got.err.Code != api.CodeGuardrailFailed || got.err.Details["file"] != "a.txt" || !strings.Contains(got.err.Message, test.want) ||
 						!strings.Contains(got.err.Message, `guardrail g let nothing of the file "a.txt" pass at `+where) || strings.Contains(fmt.Sprint(got), "SECRET") {
-						t.Errorf("%s: got %v with %v", where, got.err, got.err.Details)
+						t.Errorf("%s: got %#v", where, got.err)
 					}
 					if len(got.verdicts) != 1 || got.verdicts[0].File != "a.txt" || got.verdicts[0].Action != "fail" || got.verdicts[0].Point != where {
 						t.Errorf("%s: got %+v", where, got.verdicts)

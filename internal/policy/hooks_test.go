@@ -51,7 +51,7 @@ func appends(word string) func(context.Context, guard.ToolOutput) (string, error
 func TestAHookSeesTheWholeRequestAndMayVetoIt(t *testing.T) {
 	t.Parallel()
 	items := make([]model.Item, 1, 8) // room in which an append would land
-	items[0] = model.Item{Kind: model.UserItem, Text: "hi"}
+	items[0] = model.Item{Kind: model.UserItem, Parts: []model.Part{{Text: "hi"}, textFile("a.txt", "all of a file"), {Name: "b.png", MediaType: model.TypePNG, Data: []byte("\x89PNG"), Size: 4}}}
 	call := guard.ModelCall{
 		Context: guard.Context{Run: "r", Metadata: map[string]string{"k": "v"}}, Purpose: guard.PurposeTurn, Provider: "P",
 		Request: model.Request{Model: "m", Instructions: "i", Items: items, Credential: "secret", Encoded: &model.Encoded{}, Tools: []model.Tool{{Name: "t"}}},

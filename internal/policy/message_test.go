@@ -213,7 +213,7 @@ func TestABlockIsTakenUpToWhatGuardrailsLookAt(t *testing.T) {
 				return
 			}
 			if err == nil || err.Code != api.CodeGuardrailFailed || !strings.Contains(err.Message, test.want) || got != nil || err.Details["file"] != test.part.Name || err.Details["guardrail"] != "g" {
-				t.Fatalf("%v with %v", err, err.Details)
+				t.Fatalf("got %#v", err)
 			}
 			if len(units) > 0 && !strings.Contains(test.want, "are here") {
 				t.Errorf("%d units were looked at first", len(units))
