@@ -31,6 +31,7 @@ type Block struct {
 	Size   int64
 	SHA256 string
 	Data   []byte
+	Found  Found // what Data is
 }
 
 // IsFile reports whether the block is a file.
@@ -193,7 +194,7 @@ func here(b *Block, s *api.Source) error {
 	case !b.Image && isImage:
 		return refused(api.CodeUnsupportedMedia, "kind", nil, "it is %s and no document; put it into a block of type image", found.MediaType)
 	}
-	b.MediaType = found.MediaType
+	b.MediaType, b.Found = found.MediaType, found
 	return nil
 }
 
