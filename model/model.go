@@ -13,7 +13,8 @@ import (
 type Provider interface {
 	// Name is the provider's name in its one spelling, for example "OpenAI".
 	Name() string
-	// Facts tells what is known of a model; ok is false for an unknown model, whose zero Facts bound nothing.
+	// Facts tells what is known of a model; ok is false for an unknown model, of which no more is known than the
+	// provider's own bounds for files.
 	Facts(model string) (facts Facts, ok bool)
 	// NeedsCredential reports whether Stream wants Request.Credential.
 	NeedsCredential() bool
@@ -208,7 +209,7 @@ const (
 	KindUnreachable  ErrorKind = "unreachable"  // no connection
 	KindCut          ErrorKind = "cut"          // the stream ended or fell silent before its end mark
 	KindContext      ErrorKind = "context"      // the conversation does not fit the window
-	KindTooLarge     ErrorKind = "too_large"    // 413: the request's bytes
+	KindTooLarge     ErrorKind = "too_large"    // 413, or a message that says so: the request, a file, or how many there are
 	KindQuota        ErrorKind = "quota"        // no quota left, also as a 429
 	KindAuth         ErrorKind = "auth"         // 401, 403
 	KindNotFound     ErrorKind = "not_found"    // no such model

@@ -1,5 +1,5 @@
-// Package facts knows the window, the largest answer and the image formats of well-known models, so that
-// limits can be checked at admission (LI4) and a conversation compacted before it overflows.
+// Package facts knows the window, the largest answer and the formats of well-known models, and their makers' bounds
+// for files, so that limits can be checked at admission (LI4, AT4) and a conversation compacted before it overflows.
 //
 // The table is facts.tsv, made from charm.land/catwalk by this package's golden test: only the test links
 // catwalk, a program links 60 KB of text. Catwalk states a default for the answer's length and not the

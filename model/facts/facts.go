@@ -17,8 +17,9 @@ var table string
 
 // Lookup tells what is known of a provider's model. The provider's name is matched without case and may be
 // ours or catwalk's ("Google" is "gemini" there); the model's name is matched as it is, and where that is not there,
-// without the date at its end or with any: claude-opus-4-5 is claude-opus-4-5-20251101. ok is false for a model that is not in the table. It searches text and
-// costs some ten microseconds.
+// without the date at its end or with any: claude-opus-4-5 is claude-opus-4-5-20251101. ok is false for a model that is
+// not in the table: of it no more is known than its maker's bounds for files. It searches text and costs some ten
+// microseconds.
 func Lookup(provider, name string) (facts model.Facts, ok bool) {
 	provider = strings.ToLower(provider)
 	if provider == "google" {
@@ -36,7 +37,7 @@ func Lookup(provider, name string) (facts model.Facts, ok bool) {
 		line, ok = findRelease(provider, name)
 	}
 	if !ok {
-		return model.Facts{}, false
+		return bounds(provider), false
 	}
 	return parse(provider, line), true
 }
@@ -71,7 +72,8 @@ func parse(provider, line string) model.Facts {
 	fields := strings.Split(line, "\t")
 	window, _ := strconv.Atoi(fields[0]) // the golden test has checked that each is a number
 	output, _ := strconv.Atoi(fields[1])
-	facts := model.Facts{Window: window, MaxOutputTokens: output}
+	facts := bounds(provider)
+	facts.Window, facts.MaxOutputTokens = window, output
 	images := []string{model.TypePNG, model.TypeJPEG, model.TypeGIF, model.TypeWebP}
 	switch sees, maker := fields[2] == "image", readsPDFs[provider]; {
 	case sees && maker:

@@ -1,6 +1,7 @@
 package facts_test
 
 import (
+	"encoding/base64"
 	"flag"
 	"fmt"
 	"os"
@@ -95,26 +96,37 @@ func TestLookup(t *testing.T) {
 	t.Parallel()
 	images := []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 	withPDF := append(slices.Clone(images), "application/pdf")
+	openai := model.Facts{MaxPDFBytes: 50_000_000, MaxFilesBytes: 50_000_000}
+	anthropic := model.Facts{MaxImageBytes: 7_864_320, MaxImageSide: 8000, MaxFilesBytes: 21_000_000}
+	google := model.Facts{MaxPDFBytes: 50_000_000, MaxFilesBytes: 72_000_000}
+	// of is what is known of a maker's model that takes formats.
+	of := func(maker model.Facts, window, output int, formats []string) model.Facts {
+		maker.Window, maker.MaxOutputTokens, maker.Formats = window, output, formats
+		return maker
+	}
+	blind := of(openai, 200_000, 100_000, nil)
+	blind.Refused = withPDF
 	for name, test := range map[string]struct {
 		provider, model string
 		want            model.Facts
 		ok              bool
 	}{
-		"a known model":                     {"OpenAI", "gpt-4o", model.Facts{Window: 128_000, MaxOutputTokens: 16_384, Formats: withPDF}, true},
-		"the provider without its case":     {"openAI", "o3-mini", model.Facts{Window: 200_000, MaxOutputTokens: 100_000, Refused: withPDF}, true},
-		"Google by our name":                {"Google", "gemini-2.5-pro", model.Facts{Window: 1_048_576, MaxOutputTokens: 65_536, Formats: withPDF}, true},
+		"a known model":                     {"OpenAI", "gpt-4o", of(openai, 128_000, 16_384, withPDF), true},
+		"the provider without its case":     {"openAI", "o3-mini", blind, true},
+		"Google by our name":                {"Google", "gemini-2.5-pro", of(google, 1_048_576, 65_536, withPDF), true},
 		"a gateway's maximum is not known":  {"groq", "qwen/qwen3-32b", model.Facts{Window: 131_072, Refused: images}, true},
 		"a default is no maximum":           {"zai", "glm-4.6", model.Facts{Window: 204_800, Refused: images}, true},
 		"a gateway's PDFs are not known":    {"openrouter", "google/gemini-2.5-pro", model.Facts{Window: 1_048_576, Formats: images}, true},
-		"a release by its date":             {"OpenAI", "gpt-4o-2024-08-06", model.Facts{Window: 128_000, MaxOutputTokens: 16_384, Formats: withPDF}, true},
-		"the newest release":                {"OpenAI", "gpt-4o-latest", model.Facts{Window: 128_000, MaxOutputTokens: 16_384, Formats: withPDF}, true},
-		"a release without its date":        {"Anthropic", "claude-opus-4-5", model.Facts{Window: 200_000, MaxOutputTokens: 64_000, Formats: withPDF}, true},
-		"the newest of a dated release":     {"Anthropic", "claude-opus-4-5-latest", model.Facts{Window: 200_000, MaxOutputTokens: 64_000, Formats: withPDF}, true},
-		"a version of which dates are left": {"Anthropic", "claude-opus-4-1-2025", model.Facts{}, false},
-		"a part of a version":               {"Anthropic", "claude-opus", model.Facts{}, false},
-		"a date of an unknown model":        {"OpenAI", "gpt-0-2024-08-06", model.Facts{}, false},
-		"an unknown model":                  {"OpenAI", "gpt-0", model.Facts{}, false},
-		"the beginning of a model's name":   {"OpenAI", "gpt-", model.Facts{}, false},
+		"a release by its date":             {"OpenAI", "gpt-4o-2024-08-06", of(openai, 128_000, 16_384, withPDF), true},
+		"the newest release":                {"OpenAI", "gpt-4o-latest", of(openai, 128_000, 16_384, withPDF), true},
+		"a release without its date":        {"Anthropic", "claude-opus-4-5", of(anthropic, 200_000, 64_000, withPDF), true},
+		"the newest of a dated release":     {"Anthropic", "claude-opus-4-5-latest", of(anthropic, 200_000, 64_000, withPDF), true},
+		"a version of which dates are left": {"Anthropic", "claude-opus-4-1-2025", anthropic, false},
+		"a part of a version":               {"Anthropic", "claude-opus", anthropic, false},
+		"a date of an unknown model":        {"OpenAI", "gpt-0-2024-08-06", openai, false},
+		"an unknown model":                  {"OpenAI", "gpt-0", openai, false},
+		"the beginning of a model's name":   {"OpenAI", "gpt-", openai, false},
+		"an unknown model of Google":        {"Google", "gemini-0", google, false},
 		"an unknown provider":               {"Nobody", "gpt-4o", model.Facts{}, false},
 		"no model":                          {"OpenAI", "", model.Facts{}, false},
 		"a name that holds the table's own": {"OpenAI", "gpt-4o\t128000", model.Facts{}, false},
@@ -124,6 +136,27 @@ func TestLookup(t *testing.T) {
 			got, ok := facts.Lookup(test.provider, test.model)
 			if diff := cmp.Diff(test.want, got); diff != "" || ok != test.ok {
 				t.Errorf("ok is %v, facts (-want +got):\n%s", ok, diff)
+			}
+		})
+	}
+}
+
+// A conversation that fills a window, with files up to the bound in base64, is a request that its maker takes.
+func TestFilesAtTheBoundFitARequest(t *testing.T) {
+	t.Parallel()
+	for maker, test := range map[string]struct{ request, image int64 }{
+		"Anthropic": {request: 32_000_000, image: 10_485_760},
+		"Google":    {request: 100_000_000},
+	} {
+		t.Run(maker, func(t *testing.T) {
+			t.Parallel()
+			known, _ := facts.Lookup(maker, "any")
+			encoded := func(n int64) int64 { return int64(base64.StdEncoding.EncodedLen(int(n))) }
+			if got := encoded(known.MaxFilesBytes) + 4_000_000; got > test.request || encoded(known.MaxFilesBytes+3)+4_000_000 <= test.request {
+				t.Errorf("a request of files at the bound has %d bytes, the maker takes %d", got, test.request)
+			}
+			if got := known.MaxImageBytes; test.image > 0 && (encoded(got) > test.image || encoded(got+1) <= test.image) {
+				t.Errorf("an image at the bound has %d bytes in base64, the maker takes %d", encoded(got), test.image)
 			}
 		})
 	}

@@ -103,6 +103,8 @@ func Classify(status int, fault *Fault) *model.Error {
 // byContent tells the kinds that a status alone does not tell, "" for none.
 func byContent(status int, kind, said string) model.ErrorKind {
 	switch {
+	case status != http.StatusTooManyRequests && status < 500 && isTooLarge(kind, said):
+		return model.KindTooLarge
 	case status != http.StatusTooManyRequests && status != http.StatusUnauthorized && isContext(kind, said),
 		// OpenAI's and Groq's 429 and 413 for one request that is over the whole limit of a minute: waiting helps nothing.
 		containsAny(said, "request too large for") && containsAny(said, "tokens per min"):
@@ -121,7 +123,7 @@ func byContent(status int, kind, said string) model.ErrorKind {
 		return model.KindRateLimited
 	case containsAny(kind, "authentication", "invalid_api_key", "permission", "unauthorized"):
 		return model.KindAuth
-	case containsAny(kind, "invalid_request", "badrequest", "bad_request", "invalid_argument", "content_filter", "content_policy"):
+	case containsAny(kind, badFile...), containsAny(kind, "invalid_request", "badrequest", "bad_request", "invalid_argument", "content_filter", "content_policy"):
 		return model.KindRefused
 	case containsAny(kind, "overloaded", "server_error", "servererror", "internal", "unavailable", "api_error", "timeout", "bad_gateway") ||
 		containsAny(said, "overloaded", "unavailable", "internal error", "internal server error", "server had an error", "try again", "timed out"):

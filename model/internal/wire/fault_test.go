@@ -109,6 +109,57 @@ func TestFailuresAreClassified(t *testing.T) {
 	}
 }
 
+// A request, a file or a number of files over a bound of the server's is too large, an image that cannot be used is
+// refused. The messages are those of the servers.
+func TestWhatServersSayOfFilesIsClassified(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status              int
+		code, kind, message string
+		want                model.ErrorKind
+	}{
+		"Anthropic's request over 32 MB":         {413, "", "request_too_large", "Request exceeds the maximum size", model.KindTooLarge},
+		"that inside a stream":                   {200, "", "request_too_large", "Request exceeds the maximum size", model.KindTooLarge},
+		"Anthropic's image over 5 MB":            {400, "", "invalid_request_error", "messages.2.content.0.image.source.base64: image exceeds 5 MB maximum: 8259148 bytes > 5242880 bytes", model.KindTooLarge},
+		"Anthropic's image of too many pixels":   {400, "", "invalid_request_error", "messages.7.content.2.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", model.KindTooLarge},
+		"Anthropic's many images":                {400, "", "invalid_request_error", "messages.19.content.27.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels", model.KindTooLarge},
+		"Anthropic's PDF of too many pages":      {400, "", "invalid_request_error", "messages.38.content.0.pdf.source.base64.data: A maximum of 100 PDF pages may be provided.", model.KindTooLarge},
+		"Anthropic's number of images":           {400, "", "invalid_request_error", "Too much media: 0 document pages + 107 images > 100", model.KindTooLarge},
+		"Anthropic's newer words for that":       {400, "", "invalid_request_error", "too many images and documents: 120 + 0 > 100", model.KindTooLarge},
+		"Anthropic's image that is none":         {400, "", "invalid_request_error", "Could not process image", model.KindRefused},
+		"Anthropic's image of another type":      {400, "", "invalid_request_error", "messages.0.content.1.image.source.base64.data: The image was specified using the image/png media type, but the image appears to be a image/jpeg image", model.KindRefused},
+		"Anthropic's PDF that is none":           {400, "", "invalid_request_error", "messages.0.content.0.pdf.source.base64.data: The PDF specified was not valid.", model.KindRefused},
+		"OpenAI's images together":               {400, "", "invalid_request_error", "Total image size is 50.6MB, which exceeds the allowed limit of 50.0MB.", model.KindTooLarge},
+		"OpenAI's image in a field":              {400, "string_above_max_length", "invalid_request_error", "Invalid 'input[0].content[1].image_url': string too long. Expected a string with maximum length 20971520, but got a string with length 31000000 instead.", model.KindTooLarge},
+		"OpenAI's PDF in a field":                {400, "string_above_max_length", "invalid_request_error", "Invalid 'messages[0].content[1].file.file_data': string too long. Expected a string with maximum length 33554432", model.KindTooLarge},
+		"OpenAI's image that is no such format":  {400, "sanitizer_server_error", "invalid_request_error", "You uploaded an unsupported image. Please make sure your image is below 20 MB in size and is of one the following formats: ['png', 'jpeg', 'gif', 'webp'].", model.KindRefused},
+		"OpenAI's image that is none":            {400, "invalid_image_format", "image_generation_user_error", "The image data you provided does not represent a valid image. Please check your input and try again.", model.KindRefused},
+		"OpenAI's large image inside a stream":   {200, "image_too_large", "", "The image is too large.", model.KindTooLarge},
+		"OpenAI's large file inside a stream":    {200, "image_file_too_large", "", "The image file is too large.", model.KindTooLarge},
+		"OpenAI's bad image inside a stream":     {200, "image_parse_error", "", "The image could not be parsed.", model.KindRefused},
+		"OpenAI's bad base64 inside a stream":    {200, "invalid_base64_image", "", "", model.KindRefused},
+		"Google's request over its bound":        {400, "400", "INVALID_ARGUMENT", "Request payload size exceeds the limit: 20971520 bytes.", model.KindTooLarge},
+		"Google's files over their bound":        {400, "400", "INVALID_ARGUMENT", "The request's total referenced files bytes are too large to be read", model.KindTooLarge},
+		"Google's PDF of too many pages":         {400, "400", "INVALID_ARGUMENT", "The document contains 1500 pages which exceeds the supported page limit of 1000.", model.KindTooLarge},
+		"Google's image that is none":            {400, "400", "INVALID_ARGUMENT", "Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting", model.KindRefused},
+		"Google's PDF that is none":              {400, "400", "INVALID_ARGUMENT", "The document has no pages.", model.KindRefused},
+		"GitHub Copilot's number of images":      {400, "", "", "Too many images in request: 11 images provided, but the model supports a maximum of 10 images.", model.KindTooLarge},
+		"vLLM's number of images":                {400, "400", "BadRequestError", "At most 5 image(s) may be provided in one request.", model.KindTooLarge},
+		"a proxy's":                              {413, "", "", "", model.KindTooLarge},
+		"a proxy's in the body of a 400":         {400, "", "", "Request Entity Too Large", model.KindTooLarge},
+		"a rate limit that speaks of images":     {429, "rate_limit_exceeded", "", "too many images per minute", model.KindRateLimited},
+		"a failing server that speaks of images": {503, "", "", "too many images are being processed", model.KindOverloaded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := Classify(test.status, &Fault{Code: test.code, Type: test.kind, Message: test.message})
+			if got.Kind != test.want || got.Message != test.message {
+				t.Errorf("got %s %q, want %s with the server's message", got.Kind, got.Message, test.want)
+			}
+		})
+	}
+}
+
 // LI5: most servers tell the window with an overflow.
 func TestAnOverflowNamesTheWindow(t *testing.T) {
 	t.Parallel()
