@@ -76,7 +76,7 @@ func look(name, announced string, size int64, in *bufio.Reader) (Found, error) {
 	case len(start) >= 12 && start[:4] == "RIFF" && start[8:12] == "WEBP":
 		return webp(size, in)
 	case strings.HasPrefix(start, "%PDF-"):
-		return pdf(in)
+		return pdf(size, in)
 	}
 	return text(name, announced, string(head), in)
 }

@@ -5,14 +5,17 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strconv"
 )
 
 // pdfTail is how far from its end a PDF has its end mark; readers look no further.
 const pdfTail = 1024
 
-// pdf checks that a PDF has its end: startxref and %%EOF among the last bytes. One that is somewhere before does not count,
-// since each saved change appends another, and a file made for the web has one near its beginning.
-func pdf(in *bufio.Reader) (Found, error) {
+// pdf checks that a PDF has its end: startxref, a place in the file, and %%EOF among the last bytes. One somewhere before does
+// not count, since each saved change appends another; nor does the place 0, which stands near the beginning of a file
+// that is made for the web. A file that was cut off shortly behind an earlier change's end is whole without the later one, and
+// passes.
+func pdf(size int64, in *bufio.Reader) (Found, error) {
 	buf := make([]byte, pdfTail+8<<10)
 	kept := 0
 	for {
@@ -29,9 +32,10 @@ func pdf(in *bufio.Reader) (Found, error) {
 		}
 	}
 	tail := buf[:kept]
-	mark := bytes.LastIndex(tail, []byte("%%EOF"))
-	if mark < 0 || !bytes.Contains(tail[:mark], []byte("startxref")) {
-		return Found{}, damaged(typePDF, "there is no startxref with %%%%EOF among its last %d bytes", pdfTail)
+	tail = tail[:max(0, bytes.LastIndex(tail, []byte("%%EOF")))]
+	_, place, _ := bytes.Cut(tail[max(0, bytes.LastIndex(tail, []byte("startxref"))):], []byte("startxref"))
+	if at, err := strconv.ParseInt(string(bytes.TrimSpace(place)), 10, 64); err != nil || at <= 0 || at >= size {
+		return Found{}, damaged(typePDF, "its last %d bytes have no startxref with a place in it and %%%%EOF behind", pdfTail)
 	}
 	return Found{MediaType: typePDF}, nil
 }
