@@ -24,10 +24,10 @@ type geminiPart struct {
 	ThoughtSignature string                  `json:"thoughtSignature"`
 }
 
+// geminiBlob has no displayName: only Google's cloud knows one.
 type geminiBlob struct {
-	MIMEType    string `json:"mimeType"`
-	DisplayName string `json:"displayName"`
-	Data        string `json:"data"`
+	MIMEType string `json:"mimeType"`
+	Data     string `json:"data"`
 }
 
 type geminiFunctionCall struct {
@@ -200,7 +200,7 @@ func (in *geminiInput) addResult(response geminiFunctionResponse) error {
 }
 
 func (b geminiBlob) addTo(m *Message) error {
-	part, err := newPart(b.MIMEType, b.DisplayName, b.Data, append([]string{"application/pdf"}, imageTypes...)...)
+	part, err := newPart(b.MIMEType, "", b.Data, "application/pdf", "image/png", "image/jpeg", "image/webp")
 	m.Parts = append(m.Parts, part)
 	return err
 }

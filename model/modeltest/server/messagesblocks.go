@@ -43,7 +43,8 @@ type messagesSource struct {
 	Data      string `json:"data"`
 }
 
-const maxImage = 5 << 20
+// maxImage bounds an image, in bytes of base64.
+const maxImage = 10 << 20
 
 func messagesBlocks(data json.RawMessage) ([]messagesBlock, error) {
 	return stringOrList(data, func(s string) messagesBlock { return messagesBlock{Type: "text", Text: &s} })
@@ -215,8 +216,8 @@ func (b messagesBlock) addPart(m *Message, allowed ...string) error {
 		return errors.New("a source that is not of type base64")
 	}
 	part, err := newPart(b.Source.MediaType, b.Title, b.Source.Data, allowed...)
-	if b.Type == "image" && len(part.Data) > maxImage {
-		return fmt.Errorf("image exceeds 5 MB maximum: %d bytes", len(part.Data))
+	if b.Type == "image" && len(b.Source.Data) > maxImage {
+		return fmt.Errorf("image exceeds 10 MB maximum: %d bytes > %d bytes", len(b.Source.Data), maxImage)
 	}
 	m.Parts = append(m.Parts, part)
 	return err

@@ -14,8 +14,10 @@ func newPart(mediaType, name, data string, allowed ...string) (Part, error) {
 	if !slices.Contains(allowed, mediaType) {
 		return Part{}, fmt.Errorf("media type %q is not one of %q", mediaType, allowed)
 	}
-	decoded, err := base64.StdEncoding.DecodeString(data)
+	decoded, err := base64.StdEncoding.Strict().DecodeString(data)
 	switch {
+	case strings.ContainsAny(data, "\r\n"): // which the decoder skips
+		return Part{}, fmt.Errorf("the data of the %s is not base64: it has a line break", mediaType)
 	case err != nil:
 		return Part{}, fmt.Errorf("the data of the %s is not base64: %w", mediaType, err)
 	case len(decoded) == 0:

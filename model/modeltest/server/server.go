@@ -171,7 +171,10 @@ func (s *Server) complete(protocol Protocol, decode func(*http.Request, []byte) 
 			s.config.Handler(req).write(r.Context(), w, req)
 			return
 		}
-		req, err := decode(r, body)
+		req := Request{Protocol: protocol}
+		if err = checkSize(protocol, len(body)); err == nil {
+			req, err = decode(r, body)
+		}
 		if err == nil {
 			err = checkEscapes(body)
 		}
@@ -181,7 +184,10 @@ func (s *Server) complete(protocol Protocol, decode func(*http.Request, []byte) 
 			window = s.config.Window(req)
 			req.Tokens = window.Tokens
 		}
+		var large *tooLarge
 		switch req = s.keep(req, err, window); {
+		case errors.As(err, &large):
+			writeError(w, protocol, large.status, Error{Message: large.message})
 		case err != nil:
 			writeError(w, protocol, http.StatusBadRequest, Error{Message: err.Error()})
 		case !s.serves(req.Model):
