@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -79,6 +80,10 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	database := &database{
 		path: filepath.Join(config.Dir, File), busy: config.BusyTimeout, wrap: config.wrap,
 	}
+	// A log that is there before anybody opens it was left by a process that died, perhaps between removing content and
+	// emptying the log, or is in use, where emptying it once more does no harm.
+	log, err := os.Stat(database.path + "-wal")
+	leftover := err == nil && log.Size() > 0
 	if err := database.refuseNewer(); err != nil {
 		return nil, err
 	}
@@ -95,7 +100,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		readers: newPool(database, config.Readers),
 		owners:  newOwners(filepath.Join(config.Dir, "owners")),
 	}
-	s.writer = startWriter(database, c, config.Failpoint)
+	s.writer = startWriter(database, c, config.Failpoint, leftover)
 	s.watch.store = s
 	return s, nil
 }

@@ -40,12 +40,13 @@ type writer struct {
 	conn     *conn // nil after an error, until the next commit opens another
 	place    place
 	taken    []*request
-	truncate bool // deleted content is in the log still
+	truncate bool // removed content is in the log still, or may be
 }
 
-func startWriter(database *database, c *conn, failpoint func(string)) *writer {
+// startWriter starts with the writing connection c. With leftover the log is emptied at once.
+func startWriter(database *database, c *conn, failpoint func(string), leftover bool) *writer {
 	w := &writer{
-		database: database, conn: c, failpoint: failpoint, place: place{path: database.path},
+		truncate: leftover, database: database, conn: c, failpoint: failpoint, place: place{path: database.path},
 		queue: make(chan *request, 4*batch), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go w.loop()
@@ -104,7 +105,7 @@ func (w *writer) stop() error {
 
 func (w *writer) loop() {
 	defer close(w.ended)
-	var retry <-chan time.Time
+	retry := w.emptyLog()
 	for {
 		select {
 		case <-w.quit:
@@ -122,13 +123,19 @@ func (w *writer) loop() {
 			runtime.Gosched()
 		case <-retry:
 		}
-		retry = nil
-		if w.truncate && len(w.queue) == 0 {
-			if w.truncate = !w.truncateLog(); w.truncate {
-				retry = time.After(truncateRetry)
-			}
-		}
+		retry = w.emptyLog()
 	}
+}
+
+// emptyLog truncates the log if that is due and nobody waits. If it could not, it says when to try again.
+func (w *writer) emptyLog() (retry <-chan time.Time) {
+	if !w.truncate || len(w.queue) > 0 {
+		return nil
+	}
+	if w.truncate = !w.truncateLog(); !w.truncate {
+		return nil
+	}
+	return time.After(truncateRetry)
 }
 
 // collect takes up the request and what is queued behind it, without waiting for more.
@@ -236,7 +243,7 @@ func (w *writer) one(ctx context.Context, c *conn, do operation) (answer, err er
 // truncateRetry is how long to wait for readers that stand in the way of truncating the log.
 const truncateRetry = 50 * time.Millisecond
 
-// truncateLog moves the log into the database and empties it, so that nothing of a cleaned session is left
+// truncateLog moves the log into the database and empties it, so that nothing of what was removed is left
 // there. It waits for nobody, and reports whether it could.
 func (w *writer) truncateLog() bool {
 	if w.conn == nil {
