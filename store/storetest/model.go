@@ -32,6 +32,7 @@ type naiveSession struct {
 	updated        time.Time
 	deleted, clean bool
 	open           []string
+	files          []*naiveFile
 }
 
 func (n *naive) find(id string) *naiveSession {
@@ -103,6 +104,13 @@ func (n *naive) append(a store.Append) (store.Appended, error) {
 		if n.processes[a.Claim.Process] != "live" {
 			return met, store.ErrFenced
 		}
+	}
+	files := s.copyFiles()
+	if err := s.change(a); err != nil {
+		s.files = files
+		return store.Appended{}, err
+	}
+	if a.Claim != nil {
 		s.epoch, s.claim, s.holder = s.epoch+1, a.Claim.Claim, a.Claim.Process
 	}
 	if a.Create != nil {
@@ -195,6 +203,10 @@ func testModel(t *testing.T, b Backend) {
 			"register": m.register,
 			"kill":     m.kill,
 			"clean":    m.clean,
+			"stage":    m.stage,
+			"put":      m.put,
+			"seal":     m.seal,
+			"discard":  m.discard,
 			"":         m.compare,
 		})
 	})
@@ -255,6 +267,9 @@ func (m *machine) append(rt *rapid.T) {
 	}
 	if rapid.Bool().Draw(rt, "close") {
 		a.Closed = []string{m.id(rt, "i", 3)}
+	}
+	if rapid.Bool().Draw(rt, "files") {
+		m.addFiles(rt, &a)
 	}
 	m.apply(rt, a)
 }
@@ -335,14 +350,19 @@ func (m *machine) clean(rt *rapid.T) {
 	*s = naiveSession{id: s.id, deleted: true, clean: true}
 }
 
+func (m *machine) same(rt *rapid.T, what string, got, want any) {
+	rt.Helper()
+	if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		rt.Fatalf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
 // compare holds everything that can be read against the model.
 func (m *machine) compare(rt *rapid.T) {
 	ctx, s := m.t.Context(), m.any(rt)
 	same := func(what string, got, want any) {
 		rt.Helper()
-		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-			rt.Fatalf("%s (-want +got):\n%s", what, diff)
-		}
+		m.same(rt, what, got, want)
 	}
 	for _, want := range m.naive.sessions {
 		loaded, err := s.Load(ctx, want.id, "")
@@ -361,6 +381,7 @@ func (m *machine) compare(rt *rapid.T) {
 			[4]any{uint64(len(want.records)), want.epoch, want.claim, want.holder})
 		same("index of "+want.id, row.Index, want.index)
 		same("holder gone of "+want.id, row.HolderGone, want.holder != "" && m.naive.processes[want.holder] != "live")
+		m.compareFiles(rt, s, want)
 	}
 	page, err := s.Work(ctx, store.WorkQuery{Now: at(2), Can: func(need string) bool { return need == m.prefix }})
 	if err != nil {
