@@ -18,7 +18,7 @@ const demoCount = 5000
 
 // Demo is the offline model: rules, and it says so. It greets, counts, explains itself, calls tools that the
 // user names ("use TOOL with {json}", one a line, in parallel), tells what they returned, and otherwise
-// repeats the message. It obeys NoTools and MaxOutputTokens at four bytes a token.
+// repeats the message and names the files that came with it. It obeys NoTools and MaxOutputTokens at four bytes a token.
 func Demo(req model.Request) Reply {
 	reply := demoReply(req)
 	if limit := req.MaxOutputTokens * 4; limit > 0 && len(reply.Text) > limit {
@@ -48,8 +48,22 @@ func demoReply(req model.Request) Reply {
 	case "thanks", "thank", "bye":
 		return Text("You are welcome. This session is stored; come back to it at any time.")
 	}
-	return Text(fmt.Sprintf("This is the offline model, so I can only repeat what you wrote, message %d of this conversation: %s",
-		countUsers(req), quote(text)))
+	return Text(fmt.Sprintf("This is the offline model, so I can only repeat what you wrote, message %d of this conversation: %s%s",
+		countUsers(req), quote(text), tellFiles(lastUser(req))))
+}
+
+// tellFiles names the files of an item, "" where it has none.
+func tellFiles(item model.Item) string {
+	var files []string
+	for _, part := range item.Parts {
+		if part.MediaType != "" {
+			files = append(files, fmt.Sprintf("%s (%s, %d bytes)", part.Name, part.MediaType, len(part.Data)))
+		}
+	}
+	if len(files) == 0 {
+		return ""
+	}
+	return ". With it came " + strings.Join(files, ", ") + "."
 }
 
 // useTools reads lines of the form "use TOOL with {json}"; ok is false when there is none.

@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +20,7 @@ type Reply struct {
 	Private *model.Private
 	// Stop is why the answer ended. "" goes by the content: tool_calls with calls, else end.
 	Stop model.StopReason
-	// Usage defaults to a count of four bytes a token over the request and the reply.
+	// Usage defaults to a count of four bytes a token over the request and the reply; an image and a PDF have 1,600.
 	Usage api.Usage
 
 	Delay time.Duration // before the first piece
@@ -72,11 +73,21 @@ func (r Reply) Response(req model.Request) model.Response {
 	return resp
 }
 
+// fileTokens is what an image or a PDF counts for, whatever its size.
+const fileTokens = 1600
+
 // count estimates usage as tokens of four bytes.
 func (r Reply) count(req model.Request) api.Usage {
 	in := len(req.Instructions)
 	for _, item := range req.Items {
 		in += len(item.Text) + len(item.Name) + len(item.Arguments) + len(item.Output)
+		for _, part := range item.Parts {
+			if in += len(part.Text); part.IsImage() || part.IsPDF() {
+				in += 4 * fileTokens
+			} else {
+				in += len(part.Data)
+			}
+		}
 	}
 	reasoning, out := len(r.Reasoning), len(r.Reasoning)+len(r.Text)
 	for _, call := range r.Calls {
@@ -143,12 +154,26 @@ func Round(req model.Request) int {
 	return rounds
 }
 
-// LastUser returns the text of the last user item.
+// LastUser returns the text of the last user item: of one with files its texts, a line break between two.
 func LastUser(req model.Request) string {
-	for i := len(req.Items) - 1; i >= 0; i-- {
-		if req.Items[i].Kind == model.UserItem {
-			return req.Items[i].Text
+	item := lastUser(req)
+	if len(item.Parts) == 0 {
+		return item.Text
+	}
+	var texts []string
+	for _, part := range item.Parts {
+		if part.MediaType == "" {
+			texts = append(texts, part.Text)
 		}
 	}
-	return ""
+	return strings.Join(texts, "\n")
+}
+
+func lastUser(req model.Request) (last model.Item) {
+	for _, item := range req.Items {
+		if item.Kind == model.UserItem {
+			last = item
+		}
+	}
+	return last
 }
