@@ -1,9 +1,6 @@
 package content
 
-import (
-	"bufio"
-	"io"
-)
+import "bufio"
 
 // jpeg walks the segments of a JPEG up to its end marker: a frame header with the dimensions, then one or more scans. The
 // end marker must be there, since without it a file that was cut off in its last scan looks like a whole one. An embedded
@@ -30,14 +27,15 @@ func jpeg(in *bufio.Reader) (Found, error) {
 		case marker == 0x01 || marker >= 0xd0 && marker <= 0xd7: // has no segment
 			continue
 		}
-		var head [2]byte
-		if _, err := io.ReadFull(in, head[:]); err != nil {
+		head, err := in.Peek(2)
+		if err != nil {
 			return Found{}, cut
 		}
 		length := int(head[0])<<8 | int(head[1]) - 2
 		if length < 0 {
 			return Found{}, damaged(typeJPEG, "segment %#x has a length below 2", marker)
 		}
+		_, _ = in.Discard(2)
 		if isFrame := marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc; isFrame {
 			frame, err := in.Peek(min(length, 6))
 			if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/binary"
 	"hash/crc32"
-	"io"
 )
 
 const pngSignature = "\x89PNG\r\n\x1a\n"
@@ -16,47 +15,64 @@ func png(size int64, in *bufio.Reader) (Found, error) {
 	found := Found{MediaType: typePNG}
 	left := size - int64(len(pngSignature))
 	for first, data := true, false; ; first = false {
-		var head [8]byte
-		if _, err := io.ReadFull(in, head[:]); err != nil {
+		head, err := in.Peek(8)
+		if err != nil {
 			return Found{}, damaged(typePNG, "it ends before its end chunk")
 		}
-		length, kind := int64(binary.BigEndian.Uint32(head[:])), string(head[4:])
+		length, kind := int64(binary.BigEndian.Uint32(head)), [4]byte(head[4:])
 		if left -= 12 + length; left < 0 {
-			return Found{}, damaged(typePNG, "chunk %s has %d bytes by its header, more than the file has left", quoted(kind), length)
+			return Found{}, damaged(typePNG, "chunk %q has %d bytes by its header, more than the file has left", string(kind[:]), length)
 		}
-		if first != (kind == "IHDR") || first && length != 13 {
+		if isHeader := string(kind[:]) == "IHDR"; first != isHeader || first && length != 13 {
 			return Found{}, damaged(typePNG, "its first chunk, and no other, is a header of 13 bytes")
 		}
-		sum := crc32.NewIEEE()
-		_, _ = sum.Write(head[4:])
+		_, _ = in.Discard(4)
 		if first {
-			var header [13]byte
-			_, _ = io.ReadFull(in, header[:])
-			_, _ = sum.Write(header[:])
-			found.Width, found.Height = int(binary.BigEndian.Uint32(header[:])), int(binary.BigEndian.Uint32(header[4:]))
-			if !pngHeader(header) {
+			header, err := in.Peek(4 + 13)
+			if err != nil {
+				return Found{}, damaged(typePNG, "it ends within its header")
+			}
+			header = header[4:]
+			found.Width, found.Height = int(binary.BigEndian.Uint32(header)), int(binary.BigEndian.Uint32(header[4:]))
+			if !pngHeader([13]byte(header)) {
 				return Found{}, damaged(typePNG, "its header gives %d × %d pixels of depth %d and colour type %d", found.Width, found.Height, header[8], header[9])
 			}
-		} else if _, err := io.CopyN(sum, in, length); err != nil {
-			return Found{}, damaged(typePNG, "it ends within chunk %s", quoted(kind))
 		}
-		var crc [4]byte
-		if _, err := io.ReadFull(in, crc[:]); err != nil {
-			return Found{}, damaged(typePNG, "it ends within chunk %s", quoted(kind))
+		sum, ok := pngSum(in, 4+length)
+		given, err := in.Peek(4)
+		if !ok || err != nil {
+			return Found{}, damaged(typePNG, "it ends within chunk %q", string(kind[:]))
 		}
-		switch {
-		case binary.BigEndian.Uint32(crc[:]) != sum.Sum32():
-			return Found{}, damaged(typePNG, "the checksum of chunk %s is not that of its bytes", quoted(kind))
-		case kind == "acTL":
+		if binary.BigEndian.Uint32(given) != sum {
+			return Found{}, damaged(typePNG, "the checksum of chunk %q is not that of its bytes", string(kind[:]))
+		}
+		_, _ = in.Discard(4)
+		switch string(kind[:]) {
+		case "acTL":
 			return Found{}, moving("an animated PNG (APNG)")
-		case kind == "IDAT":
+		case "IDAT":
 			data = data || length > 0
-		case kind == "IEND" && !data:
-			return Found{}, damaged(typePNG, "it has no image data")
-		case kind == "IEND":
+		case "IEND":
+			if !data {
+				return Found{}, damaged(typePNG, "it has no image data")
+			}
 			return found, nil
 		}
 	}
+}
+
+// pngSum reads n bytes and gives their CRC.
+func pngSum(in *bufio.Reader, n int64) (sum uint32, ok bool) {
+	for n > 0 {
+		data, err := in.Peek(int(min(n, 4096)))
+		if err != nil {
+			return 0, false
+		}
+		sum = crc32.Update(sum, crc32.IEEETable, data)
+		_, _ = in.Discard(len(data))
+		n -= int64(len(data))
+	}
+	return sum, true
 }
 
 // pngHeader reports whether a header is one that the standard allows.
