@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,6 +47,9 @@ func histories() map[string]func(testing.TB) *play {
 	make := func(agent engine.Agent, moves ...move) func(testing.TB) *play {
 		return func(t testing.TB) *play { return newPlay(t, agent).play(moves...) }
 	}
+	imported := func(moves ...move) func(testing.TB) *play {
+		return func(t testing.TB) *play { return newPlay(t, worker(), trip()...).play(moves...) }
+	}
 	tool := []move{begin, asksFor("write"), begin}
 	return map[string]func(testing.TB) *play{
 		"a_text":             make(worker(), say("hi <b>& good day</b>"), begin, says("hello")),
@@ -85,6 +89,20 @@ func histories() map[string]func(testing.TB) *play {
 		"summary_given_up":  make(worker(), say("hi"), begin, says("hello"), say("again"), summarises, summaryFails(api.CodeContentFiltered, false), takeOver, leavesOut, begin, fails(api.CodeContextExhausted, false), plan(engine.Plan{}), begin, says("done")),
 		"compact_failed":    make(worker(), say("hi"), begin, says("hello"), say("", compactNow), summarises, summaryFails(api.CodeQuotaExhausted, false)),
 		"deleted":           make(worker(), append([]move{say("hi"), queued("next")}, append(tool, remove)...)...),
+		// Messages with files, and conversations that sessions begin with.
+		"files": make(worker(), send(words("look <at> these"), picture(), attached("other.png", "image/png", 9), words("and"), notes(), paper()), begin, says("a cat"), send(notes()), begin, says("done")),
+		"files_queued": make(worker(), send(notes()), sendWith(blocks(picture()), busy(api.BusyQueue)), sendWith(blocks(paper(), notes()), busy(api.BusyQueue)), begin,
+			sendWith(blocks(words("now"), picture()), busy(api.BusyInterrupt)), says("stopped"), cancelRun(3), begin, says("yes"), begin, says("done")),
+		"files_too_large": make(worker(), send(words("this"), picture()), begin, says("a cat"), send(paper()), begin, fails(api.CodeRequestTooLarge, false), bareFit, begin,
+			fails(api.CodeRequestTooLarge, false), send(notes()), begin, fails(api.CodeRequestTooLarge, false), bareFit, begin, says("done")),
+		"files_summarised": make(worker(), send(picture()), begin, says("a cat"), send(notes()), begin, says("a list"), send(paper()), begin, fails(api.CodeContextExhausted, false), fit(keepingSome), summarised, begin, says("a form"),
+			send(words("well?")), fit(keepingLess), summaryFails(api.CodeContentFiltered, false), fit(keepingLess), begin, says("done")),
+		"files_shortened": make(worker(), send(notes(), words("short")), begin, reply(engine.StopEnd, text(strings.Repeat("a long answer. ", 60))), say("so?"),
+			plan(engine.Plan{ItemBytes: 600, Files: []uint64{2}, Bytes: 1417}), begin, says("done")),
+		"files_compact_run": make(worker(), send(notes(), picture()), begin, says("a cat"), say("", compactNow), bareRun, bareRun, send(paper()), begin, says("done")),
+		"imported":          imported(say("go on"), begin, says("gladly")),
+		"imported_summarised": imported(say("go on"), begin, fails(api.CodeContextExhausted, false), fit(engine.Window{Room: 700, Source: 8000, Summary: 100}), summarised, begin, says("gladly"),
+			say("", compactNow), bareRun),
 	}
 }
 
@@ -144,7 +162,7 @@ func addHistories(t *testing.T) {
 			line := storedLine{Number: fact.Number, Time: fact.Time, Kind: stored.Kind, Version: stored.Version, Data: stored.Data}
 			write(t, &journal, line)
 			w := f.fold(t, line)
-			w.State = without(t, w.State, "context", "notices")
+			w.State = withoutEstimates(t, w.State)
 			write(t, &wants, w)
 		}
 		for suffix, data := range map[string][]byte{".jsonl": journal.Bytes(), ".want.jsonl": wants.Bytes()} {
@@ -155,12 +173,16 @@ func addHistories(t *testing.T) {
 	}
 }
 
-// without leaves out what is an estimate: a later build may reckon otherwise how large a context is.
-func without(t testing.TB, state json.RawMessage, keys ...string) json.RawMessage {
+// withoutEstimates leaves out what a later build may reckon otherwise: how large a context is, and a message in it.
+func withoutEstimates(t testing.TB, state json.RawMessage) json.RawMessage {
 	t.Helper()
 	fields := generic(t, state).(map[string]any)
-	for _, k := range keys {
-		delete(fields, k)
+	context, _ := fields["context"].(map[string]any)
+	maps.DeleteFunc(context, func(k string, _ any) bool { return k != "files" })
+	delete(fields, "notices")
+	queue, _ := fields["queue"].([]any)
+	for _, q := range queue {
+		delete(q.(map[string]any), "bytes")
 	}
 	data, err := json.Marshal(fields)
 	if err != nil {
@@ -193,7 +215,7 @@ func (f *folder) fold(t testing.TB, line storedLine) wantLine {
 	w := wantLine{State: json.RawMessage(mustSnapshot(t, f.state)), Pending: engine.Pending(f.state), Due: engine.Due(f.state), Activity: engine.Activity(f.state), Needs: engine.Needs(f.state)}
 	if entries := f.transcript.Entries(); len(entries) > 0 {
 		last := entries[len(entries)-1]
-		w.Last = fmt.Sprintf("%s %s %s", last.Kind, last.CallID, last.Text)
+		w.Last = fmt.Sprintf("%s %s %s", last.Kind, last.CallID, last.Described())
 	}
 	return w
 }

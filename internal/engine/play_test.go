@@ -58,9 +58,10 @@ func limited(l api.Limits) func(*engine.Agent) {
 	return func(a *engine.Agent) { a.Limits = l }
 }
 
-func newPlay(t testing.TB, agent engine.Agent) *play {
+// newPlay is a new session, perhaps with a conversation that it begins with.
+func newPlay(t testing.TB, agent engine.Agent, history ...engine.HistoryImported) *play {
 	p := &play{t: t, agent: agent, state: &engine.State{Session: "s"}, now: start, epoch: 1}
-	p.must(engine.Create{Event: engine.SessionCreated{Secret: []byte("secret"), Agent: agent}})
+	p.must(engine.Create{Event: engine.SessionCreated{Secret: []byte("secret"), Agent: agent}, History: history})
 	return p
 }
 
@@ -351,6 +352,7 @@ func (p *play) line(event engine.Event) string {
 		add("%d", e.Attempt)
 		flag(e.Attempt == 0 && e.Plan.Items > 0, "leaves out")
 		flag(e.Plan.ItemBytes > 0, "shortened")
+		flag(e.Plan.Bare, "bare")
 	case engine.GrantRevoked:
 		add("%s", e.Tool)
 	case engine.TakenOver:
