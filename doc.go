@@ -35,5 +35,5 @@
 // "go doc github.com/openworkerai/openworker/guard Guardrail". Marks such as RU3 are the numbers
 // of docs/requirements.md.
 //
-// Imports: api, guard, internal/service, store, store/sqlite, model, tool.
+// Imports: api, guard, internal/content, internal/service, store, store/sqlite, model, tool.
 package openworker

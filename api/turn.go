@@ -64,8 +64,9 @@ const (
 type Result struct {
 	Run    string    `json:"run"`
 	Status RunStatus `json:"status"`
-	// Text is the last answer's text.
-	Text string `json:"text"`
+	// Text is the last answer's text, Content the same in the form that messages have.
+	Text    string         `json:"text"`
+	Content []ContentBlock `json:"content,omitempty"`
 	// Interactions are the open ones, with StatusInterrupted.
 	Interactions []Interaction `json:"interactions,omitempty"`
 	// WaitingFor says what else keeps an interrupted run, for example credentials_missing.

@@ -4,5 +4,5 @@
 // The law is [TestImportLaw]'s table. A package that the table does not know fails the test, so that a new
 // package is placed on purpose.
 //
-// Imports: api, for the generated pages.
+// Imports: api and internal/content, for the generated pages.
 package archtest

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/content"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated pages under docs/")
@@ -34,6 +35,29 @@ func golden(t *testing.T, page, want string) {
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("%s is not what the source says; run go test ./internal/archtest -update\n%s", page, diff)
 	}
+}
+
+// AT3, AT5, IM3: one table of what messages, files, sessions and imports may have.
+func TestThePageOfBoundsIsCurrent(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("# Bounds of content\n\n<!-- Generated from content.Bounds by go test ./internal/archtest -update. -->\n\n" +
+		"What messages, files and imported conversations may have at most: the bound itself is taken, one more is refused with the code, and the\n" +
+		"error names what it is about and the value that was measured. A provider may take less ([attachments](guides/attachments.md)).\n\n" +
+		"| what | at most | | code | requirement |\n|---|---:|---|---|---|\n")
+	for _, r := range content.Bounds() {
+		fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", r.What, thousands(r.Value), r.Unit, r.Code, r.Requirement)
+	}
+	golden(t, "docs/bounds.md", b.String())
+}
+
+// thousands is a number with a comma before each three digits.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // FA8: one table of the closed list of codes.

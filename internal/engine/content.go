@@ -200,7 +200,7 @@ func Imported(session string, groups [][]api.HistoryImport) []HistoryImported {
 			item := ImportedItem{Type: it.Type, Text: it.Text, Given: it.CallID, Name: it.Name, Arguments: string(it.Arguments), Output: it.Output}
 			if it.CallID != "" {
 				if ids[it.CallID] == "" {
-					ids[it.CallID] = fmt.Sprintf("%s-i%d", session, len(ids)+1)
+					ids[it.CallID] = fmt.Sprintf("%s-h%d", session, len(ids)+1)
 				}
 				item.CallID = ids[it.CallID]
 			}

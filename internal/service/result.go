@@ -71,12 +71,9 @@ func (s *Service) resultOf(ctx context.Context, session string, terminal, answer
 	r := api.Result{Run: terminal.Run, Status: end.Status, Error: end.Error, Usage: end.Usage, AuxiliaryUsage: end.AuxiliaryUsage, ModelCalls: end.ModelCalls, AutoApproved: end.AutoApproved}
 	var text api.ModelCallFinished
 	if answer.Number == end.Answer && answer.Number != 0 && json.Unmarshal(answer.Data, &text) == nil {
-		r.Text = text.Text
-		return r, nil
+		return answered(r, text.Text), nil
 	}
-	var err error
-	r.Text, err = s.answerText(ctx, session, end.Answer)
-	return r, err
+	return s.withAnswer(ctx, session, r, end.Answer)
 }
 
 // standing asks the store whether a run has ended or waits.
@@ -114,20 +111,28 @@ func (s *Service) ended(ctx context.Context, session, run string) (api.Result, b
 	}
 	end := e.(engine.TurnEnded)
 	r := api.Result{Run: run, Status: end.Status, Error: end.Failure(), Usage: end.Usage, AuxiliaryUsage: end.Auxiliary, ModelCalls: end.Calls, AutoApproved: end.AutoApproved}
-	r.Text, err = s.answerText(ctx, session, end.Answer)
+	r, err = s.withAnswer(ctx, session, r, end.Answer)
 	return r, true, err
 }
 
-func (s *Service) answerText(ctx context.Context, session string, number uint64) (string, error) {
+// withAnswer completes a result by the answer in an event, 0 for none.
+func (s *Service) withAnswer(ctx context.Context, session string, r api.Result, number uint64) (api.Result, error) {
 	if number == 0 {
-		return "", nil
+		return r, nil
 	}
 	facts, err := s.read(ctx, store.RecordQuery{Session: session, After: number - 1, Until: number, Limit: 1})
 	if err != nil || len(facts) == 0 {
-		return "", err
+		return r, err
 	}
 	answer, _ := facts[0].Event.(engine.ModelFinished)
-	return answer.Text(), nil
+	return answered(r, answer.Text()), nil
+}
+
+func answered(r api.Result, text string) api.Result {
+	if r.Text = text; text != "" {
+		r.Content = []api.ContentBlock{api.TextBlock(text)}
+	}
+	return r
 }
 
 // interrupted gives where a run stands that waits.
@@ -149,6 +154,5 @@ func (s *Service) interrupted(ctx context.Context, session, run string) (api.Res
 		return api.Result{}, err
 	}
 	r.Interactions, r.Usage, r.AuxiliaryUsage, r.ModelCalls, r.AutoApproved = state.Interactions, st.Turn.Usage, st.Turn.Auxiliary, st.Turn.Calls, st.Turn.AutoApproved
-	r.Text, err = s.answerText(ctx, session, st.Turn.Answer)
-	return r, err
+	return s.withAnswer(ctx, session, r, st.Turn.Answer)
 }
