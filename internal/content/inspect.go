@@ -89,6 +89,12 @@ func SameKind(announced, found string) bool {
 	return errA == nil && errF == nil && (a == f || a == "" || f == "" || IsText(a) && IsText(f))
 }
 
+// CheckType checks what a file is announced as, before anything of it is there. Errors are unsupported_media.
+func CheckType(announced string) error {
+	_, err := announcedAs(announced)
+	return err
+}
+
 // announcedAs brings a media type into its one form: lower case, without parameters, "" where it says nothing.
 func announcedAs(mediaType string) (string, error) {
 	if strings.TrimSpace(mediaType) == "" {
