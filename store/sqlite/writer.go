@@ -41,6 +41,7 @@ type writer struct {
 	place    place
 	taken    []*request
 	truncate bool // removed content is in the log still, or may be
+	passed   int  // commits since then that others waited behind
 }
 
 // startWriter starts with the writing connection c. With leftover the log is emptied at once.
@@ -127,11 +128,16 @@ func (w *writer) loop() {
 	}
 }
 
-// emptyLog truncates the log if that is due and nobody waits. If it could not, it says when to try again.
+// emptyLog truncates the log if that is due and nobody waits, or has waited behind batch commits already. If it could
+// not, it says when to try again.
 func (w *writer) emptyLog() (retry <-chan time.Time) {
-	if !w.truncate || len(w.queue) > 0 {
+	if !w.truncate {
 		return nil
 	}
+	if w.passed++; len(w.queue) > 0 && w.passed < batch {
+		return nil
+	}
+	w.passed = 0
 	if w.truncate = !w.truncateLog(); !w.truncate {
 		return nil
 	}

@@ -54,6 +54,7 @@ func Run(t *testing.T, b Backend) {
 		"append and discard": testAppendDiscard,
 		"new file":           testNewFile,
 		"deleted with files": testFilesOfADeletedSession,
+		"files together":     testFilesTogether,
 
 		"agent":      testAgent,
 		"list":       testList,
