@@ -5,10 +5,12 @@
 // reads no environment, retries nothing, and neither logs nor traces. Package wire splits the stream into events,
 // which the SDK would do without a bound, and tells what has failed.
 //
-// The body. Head and messages are encoded by the SDK's types, each message once: the messages of a conversation
-// that only grows are kept encoded ([model.Encoded]) and copied. So each item gives the same bytes whatever comes
+// The body. Head and answers are encoded by the SDK's types, users' messages by hand, so that a file is encoded once
+// and straight into the body; the messages of a conversation that only grows are kept encoded ([model.Encoded]) and
+// copied. So each item gives the same bytes whatever comes
 // after it, and what depends on the whole conversation stands in the head. Users' items in a row are messages in a
-// row, which the API takes as one; the results of an answer's calls are one message.
+// row, which the API takes as one; the results of an answer's calls are one message. The API refuses calls in a
+// request that declares no tools: where none is, those that were called are declared by name, and forbidden.
 //
 // Caching. Three points of four: behind the tools, behind the system text, and the one that the API itself moves to
 // the end of the conversation. Usage counts what was read from the cache and what was written to it as input.

@@ -20,7 +20,7 @@
 // signature are not sent back.
 //
 // A content of results holds nothing else, since newer models refuse what is mixed; what a user says in a row is one
-// content, since roles alternate. A tool whose name begins with a digit or a dash, but for
+// content, since roles alternate. A document's name is not told: only Google's cloud has a field for it. A tool whose name begins with a digit or a dash, but for
 // underscores, is "_" and its name to Gemini, which wants a letter or an underscore first.
 //
 // Imports: model, model/facts, model/internal/wire, api.

@@ -1,7 +1,7 @@
 // Package openai speaks OpenAI's Responses API, streamed and without state: nothing is stored at the provider, the
 // whole conversation goes with each request, and a model's reasoning comes back sealed and returns in its place.
 //
-// An attempt is: encode (encode.go and items.go, with the SDK's types, each item once), one POST by the SDK over the
+// An attempt is: encode (encode.go and items.go, with the SDK's types, each item once, and by hand what may hold files), one POST by the SDK over the
 // client of model/internal/wire (stream.go), events into an answer (event.go, answer.go). Of the SDK only packages
 // responses, option, param and shared are used: its root takes minutes to compile. Its service reads no environment,
 // its retries are off. Its reader of streams is not used: it bounds no event, and its union of all events takes six

@@ -5,7 +5,8 @@
 //
 // It refuses with 400 what real servers refuse: a call without its result, a result without its call, results
 // that do not directly follow their calls, IDs that recur, arguments that are not JSON, unknown roles and fields, and
-// what each protocol has of its own. It remembers each refusal: a test ends with a look at [Server.Refusals]. The
+// what each protocol has of its own: the form, the type and the place of files, and bounds on an image and on a request,
+// which Anthropic answers with 413. It remembers each refusal: a test ends with a look at [Server.Refusals]. The
 // same checks are there without a network: [DecodeChat], [DecodeResponses], [DecodeMessages], [DecodeGemini].
 //
 // Reasoning comes with private data (encrypted content, signatures) that is bound to its protocol and model, as the
