@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -192,8 +193,9 @@ func (c credential) Credential(context.Context, string) (string, bool, error) {
 func provider(w servicetest.World) model.Provider {
 	facts := map[string]model.Facts{}
 	for _, name := range []string{"m", "m2", "m3"} {
-		if w.ModelMax > 0 || w.Window > 0 {
-			facts[name] = model.Facts{MaxOutputTokens: w.ModelMax, Window: w.Window}
+		if f, ok := w.Facts[name]; ok || w.ModelMax > 0 || w.Window > 0 {
+			facts[name] = model.Facts{MaxOutputTokens: w.ModelMax, Window: w.Window, Refused: f.Refused,
+				MaxImageBytes: f.MaxImageBytes, MaxPDFBytes: f.MaxPDFBytes, MaxFilesBytes: f.MaxFilesBytes, MaxImageSide: f.MaxImageSide}
 		}
 	}
 	return scripted.New(scripted.Config{
@@ -209,13 +211,26 @@ func provider(w servicetest.World) model.Provider {
 
 func prompt(req model.Request) servicetest.Prompt {
 	p := servicetest.Prompt{Model: req.Model, Instructions: req.Instructions, NoTools: req.NoTools, Max: req.MaxOutputTokens,
-		User: scripted.LastUser(req), Round: scripted.Round(req)}
+		Round: scripted.Round(req)}
 	for _, t := range req.Tools {
 		p.Tools = append(p.Tools, t.Name)
 	}
 	for _, it := range req.Items {
-		p.Items = append(p.Items, servicetest.Item{Kind: string(it.Kind), Text: it.Text, CallID: it.CallID, Name: it.Name,
-			Arguments: string(it.Arguments), Output: it.Output, Failed: it.Failed})
+		item := servicetest.Item{Kind: string(it.Kind), Text: it.Text, CallID: it.CallID, Name: it.Name,
+			Arguments: string(it.Arguments), Output: it.Output, Failed: it.Failed}
+		var texts []string
+		for _, part := range it.Parts {
+			item.Parts = append(item.Parts, servicetest.Part{Text: part.Text, Name: part.Name, MediaType: part.MediaType, ID: part.ID, Size: part.Size, Data: part.Data})
+			if part.Text != "" {
+				texts = append(texts, part.Text)
+			}
+		}
+		if it.Kind == model.UserItem && len(it.Parts) > 0 {
+			p.User = strings.Join(texts, "\n\n")
+		} else if it.Kind == model.UserItem {
+			p.User = it.Text
+		}
+		p.Items = append(p.Items, item)
 	}
 	return p
 }

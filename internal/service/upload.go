@@ -39,6 +39,9 @@ func (s *Service) BeginUpload(ctx context.Context, session string, file api.Uplo
 	if err := content.CheckName(file.Name); err != nil {
 		return api.Upload{}, err
 	}
+	if err := content.CheckType(file.MediaType); err != nil {
+		return api.Upload{}, err
+	}
 	sum := strings.ToLower(file.SHA256)
 	switch raw, err := hex.DecodeString(sum); {
 	case file.Size <= 0:
@@ -59,9 +62,11 @@ func (s *Service) BeginUpload(ctx context.Context, session string, file api.Uplo
 // stage begins a file or finds it.
 func (s *Service) stage(ctx context.Context, session string, f *facts, name, announced string, size int64, sum string) (store.File, error) {
 	now := time.Now()
+	s.failpoint("upload.begin.before")
 	row, err := s.store.Stage(ctx, session, store.File{
 		ID: fileID(session, f.secret, sum), Name: name, Announced: announced, Size: size, SHA256: sum, Expires: now.Add(api.UploadTime),
 	}, now, runtime.FileQuota)
+	s.failpoint("upload.begin.after")
 	if err != nil {
 		return store.File{}, s.translateFile(ctx, session, name, err)
 	}
@@ -90,7 +95,7 @@ func (s *Service) UploadChunk(ctx context.Context, session, id string, chunk api
 	if err := s.own(session, id); err != nil {
 		return err
 	}
-	err := s.store.PutChunk(ctx, session, id, chunk.Index, chunk.Data, time.Now())
+	err := s.putChunk(ctx, session, id, chunk.Index, chunk.Data)
 	if errors.Is(err, store.ErrFileConflict) {
 		return api.Errorf(api.CodeUploadConflict, "chunk %d of upload %s has %d bytes that do not fit: the file has no such chunk, or other bytes are there", chunk.Index, id, len(chunk.Data))
 	}
@@ -131,11 +136,17 @@ func (s *Service) seal(ctx context.Context, session string, row store.File, r io
 		if gone := s.store.Discard(ctx, session, row.ID); gone != nil {
 			s.log.Warn("a file that is not taken could not be removed; it expires", "session", session, "file", row.ID, "error", gone)
 		}
-		return store.File{}, err
+		e := api.AsError(err)
+		if e.Details["file"] == "" {
+			e.Message = fmt.Sprintf("the file %q: %s", row.Name, e.Message)
+		}
+		return store.File{}, e.With("file", row.Name)
 	default:
 		return store.File{}, s.translateFile(ctx, session, row.Name, err)
 	}
+	s.failpoint("upload.commit.before")
 	row, err = s.store.Seal(ctx, session, row.ID, store.FileType{MediaType: found.MediaType, Width: found.Width, Height: found.Height}, time.Now())
+	s.failpoint("upload.commit.after")
 	return row, s.translateFile(ctx, session, row.Name, err)
 }
 
@@ -147,12 +158,25 @@ func (s *Service) put(ctx context.Context, session string, f *facts, name, annou
 	}
 	for _, i := range row.Missing {
 		from := i * store.ChunkBytes
-		if err := s.store.PutChunk(ctx, session, row.ID, i, data[from:from+store.ChunkLen(row.Size, i)], time.Now()); err != nil {
+		if err := s.putChunk(ctx, session, row.ID, i, data[from:from+store.ChunkLen(row.Size, i)]); err != nil {
 			return store.File{}, s.translateFile(ctx, session, name, err)
 		}
 	}
 	row.Missing = nil
 	return s.seal(ctx, session, row, bytes.NewReader(data))
+}
+
+func (s *Service) putChunk(ctx context.Context, session, id string, index int, data []byte) error {
+	s.failpoint("upload.chunk.before")
+	err := s.store.PutChunk(ctx, session, id, index, data, time.Now())
+	s.failpoint("upload.chunk.after")
+	return err
+}
+
+func (s *Service) failpoint(point string) {
+	if f := s.cfg.Failpoint; f != nil {
+		f(point)
+	}
 }
 
 // own refuses the ID of a file that is not the session's by its form, before the store is asked.

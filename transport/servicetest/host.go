@@ -53,12 +53,21 @@ type World struct {
 	Tools []Tool
 	// ModelMax is the output maximum that is known of each model, Window its window, in tokens; 0: not known.
 	ModelMax, Window int
+	// Facts are what is known of what models take, by their names.
+	Facts map[string]Facts
 	// Guardrails, Hooks and Deny are what the application decides with.
 	Guardrails []Guardrail
 	Hooks      []Hook
 	Deny       func(ctx context.Context, a Action) (Verdict, error)
 	// Credential, unless nil, makes the provider want a credential, and tells whether there is one.
 	Credential func() bool
+}
+
+// Facts are what a model is known to take of files. Zero values are unknown.
+type Facts struct {
+	Refused                                   []string // media types
+	MaxImageBytes, MaxPDFBytes, MaxFilesBytes int64
+	MaxImageSide                              int
 }
 
 // Prompt is one model request.
@@ -70,7 +79,7 @@ type Prompt struct {
 	NoTools      bool
 	Max          int // output tokens
 
-	User  string // the newest message of the user
+	User  string // the newest message of the user; of one with content its texts, joined by empty lines
 	Round int    // answers since then
 }
 
@@ -78,6 +87,14 @@ type Prompt struct {
 type Item struct {
 	Kind, Text, CallID, Name, Arguments, Output string
 	Failed                                      bool
+	Parts                                       []Part // of a message with content, which has no Text
+}
+
+// Part is a text of a message with content, or a file.
+type Part struct {
+	Text, Name, MediaType, ID string
+	Size                      int64
+	Data                      []byte
 }
 
 // Answer is what an attempt does: reasoning, then text, word by word, then the calls, then an end.

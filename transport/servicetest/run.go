@@ -15,7 +15,8 @@ type test struct {
 // Run runs the suite against a host.
 func Run(t *testing.T, h Host) {
 	tests := slices.Concat(agentTests, sessionTests, listTests, submitTests, inputTests, queueTests, cancelTests, streamTests,
-		toolTests, limitTests, providerTests, guidanceTests, approvalTests, orderTests, answerTests, grantTests, reviewTests, questionTests, guardrailTests, hookTests, secretTests, scopeTests, compactionTests, recoveryTests, unknownTests, waitTests)
+		toolTests, limitTests, providerTests, guidanceTests, approvalTests, orderTests, answerTests, grantTests, reviewTests, questionTests, guardrailTests, hookTests, secretTests, scopeTests, compactionTests, recoveryTests, unknownTests, waitTests,
+		contentTests, uploadTests, boundTests)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
