@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"sync"
@@ -148,4 +149,87 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// BenchmarkFile is a file of 8 MiB: begun, put in chunks, sealed, accepted, and read back. "written" is what reaches
+// the disk, log and checkpoints together, for each byte of the file; "heap" the most that the process had in use at once.
+func BenchmarkFile(b *testing.B) {
+	const size = 8 << 20
+	s := opened(b, Config{Dir: filepath.Join(b.TempDir(), "state")})
+	part := bytes.Repeat([]byte("0123456789abcdef"), store.ChunkBytes/16)
+	peak := uint64(0)
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	look := func() {
+		metrics.Read(sample)
+		peak = max(peak, sample[0].Value.Uint64())
+	}
+	runtime.GC()
+	look()
+	begin, before := peak, written(b)
+	var put, read time.Duration
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		session := fmt.Sprint("s", i)
+		if _, err := s.Append(background, creation(session)); err != nil {
+			b.Fatal(err)
+		}
+		start := time.Now()
+		file := store.File{ID: session + "-a", Size: size, SHA256: strings.Repeat("a", 64), Expires: fileEnd}
+		if _, err := s.Stage(background, session, file, time.Unix(0, 0), fileRoom); err != nil {
+			b.Fatal(err)
+		}
+		for n := range store.Chunks(size) {
+			if err := s.PutChunk(background, session, file.ID, n, part, time.Unix(0, 0)); err != nil {
+				b.Fatal(err)
+			}
+			look()
+		}
+		if _, err := s.Seal(background, session, file.ID, store.FileType{MediaType: "image/png"}, time.Unix(0, 0)); err != nil {
+			b.Fatal(err)
+		}
+		a := change(session, "message", 1, 1)
+		a.Accept = []string{file.ID}
+		if _, err := s.Append(background, a); err != nil {
+			b.Fatal(err)
+		}
+		put += time.Since(start)
+		start = time.Now()
+		for n := range store.Chunks(size) {
+			data, err := s.Chunk(background, session, file.ID, n)
+			if err != nil || len(data) != store.ChunkBytes {
+				b.Fatal(len(data), err)
+			}
+			look()
+		}
+		read += time.Since(start)
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(put.Milliseconds())/float64(b.N), "stage-ms/op")
+	b.ReportMetric(float64(read.Milliseconds())/float64(b.N), "read-ms/op")
+	b.ReportMetric(float64(written(b)-before)/float64(b.N)/size, "written/B")
+	b.ReportMetric(float64(peak-begin)/(1<<20), "heap-MiB")
+	if info, err := os.Stat(filepath.Join(s.config.Dir, File)); err == nil {
+		b.ReportMetric(float64(info.Size())/float64(b.N)/size, "stored/B")
+	}
+}
+
+// BenchmarkRemoveFiles is a removal of what a session may have at most, 64 MiB in 8 files, by one call.
+func BenchmarkRemoveFiles(b *testing.B) {
+	s := opened(b, Config{Dir: filepath.Join(b.TempDir(), "state")})
+	data := marked(8 << 20)
+	for i := range b.N {
+		b.StopTimer()
+		session := fmt.Sprint("s", i)
+		if _, err := s.Append(background, creation(session)); err != nil {
+			b.Fatal(err)
+		}
+		for n := range 8 {
+			sealedFile(b, s, session, fmt.Sprint("a", n), data)
+		}
+		b.StartTimer()
+		if _, err := s.Stage(background, session, store.File{ID: "next", Expires: fileEnd}, fileEnd, fileRoom); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
