@@ -46,12 +46,7 @@ func Blocks(given []api.ContentBlock) ([]Block, error) {
 	if n := len(given); n == 0 || n > api.MaxBlocks {
 		return nil, refused(api.CodeInvalidRequest, "blocks", n, "the content has %d blocks; a message has 1 to %d", n, api.MaxBlocks)
 	}
-	var (
-		out         = make([]Block, 0, len(given))
-		texts       int
-		files       int64
-		bytesOfFile int64
-	)
+	out, texts, files := make([]Block, 0, len(given)), 0, int64(0)
 	for i, g := range given {
 		b, err := block(g)
 		if err != nil {
@@ -63,10 +58,11 @@ func Blocks(given []api.ContentBlock) ([]Block, error) {
 				texts, api.MaxBlockTextBytes))
 		}
 		if b.IsFile() && b.ID == "" {
-			if bytesOfFile, err = measured(g.Source); err != nil {
+			n, err := measured(g.Source)
+			if err != nil {
 				return nil, inBlock(i, g, err)
 			}
-			if files += bytesOfFile; files > api.MaxMessageFileBytes {
+			if files += n; files > api.MaxMessageFileBytes {
 				return nil, inBlock(i, g, refused(api.CodeAttachmentTooLarge, "message_files_bytes", files,
 					"the files up to here have %d bytes together; those of a message have at most %d. Send some in a message before",
 					files, api.MaxMessageFileBytes))

@@ -89,10 +89,23 @@ func SameKind(announced, found string) bool {
 	return errA == nil && errF == nil && (a == f || a == "" || f == "" || IsText(a) && IsText(f))
 }
 
-// CheckType checks what a file is announced as, before anything of it is there. Errors are unsupported_media.
+// CheckType checks what a file is announced as, before anything of it is there: nothing, or a kind that is taken. Errors are
+// unsupported_media.
 func CheckType(announced string) error {
-	_, err := announcedAs(announced)
+	kind, err := announcedAs(announced)
+	if err == nil && kind != "" && !isBinary(kind) && !IsText(kind) {
+		err = unlike(kind, "")
+	}
 	return err
+}
+
+// isBinary reports whether a media type is one of those that are taken and no text.
+func isBinary(mediaType string) bool {
+	switch mediaType {
+	case typePNG, typeJPEG, typeGIF, typeWebP, typePDF:
+		return true
+	}
+	return false
 }
 
 // announcedAs brings a media type into its one form: lower case, without parameters, "" where it says nothing.

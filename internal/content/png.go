@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"hash/crc32"
+	"strings"
 )
 
 const pngSignature = "\x89PNG\r\n\x1a\n"
@@ -82,9 +83,5 @@ func pngHeader(h [13]byte) bool {
 		return n > 0 && n <= 1<<31-1
 	}
 	depths := map[byte]string{0: "\x01\x02\x04\x08\x10", 2: "\x08\x10", 3: "\x01\x02\x04\x08", 4: "\x08\x10", 6: "\x08\x10"}[h[9]]
-	fits := false
-	for i := range len(depths) {
-		fits = fits || depths[i] == h[8]
-	}
-	return side(0) && side(4) && fits && h[10] == 0 && h[11] == 0 && h[12] <= 1
+	return side(0) && side(4) && strings.IndexByte(depths, h[8]) >= 0 && h[10] == 0 && h[11] == 0 && h[12] <= 1
 }

@@ -121,7 +121,7 @@ func unlike(announced, head string) error {
 	switch {
 	case announced == "image/svg+xml":
 		return unsupported("kind", "no model sees an SVG: send it as PNG, or its source as text/xml")
-	case strings.HasPrefix(announced, "image/") || announced == typePDF:
+	case isBinary(announced):
 		if what == "" {
 			what = "something else"
 		}

@@ -109,6 +109,19 @@ func TestKindsOfMediaTypes(t *testing.T) {
 	}
 }
 
+// What is announced is checked by itself before anything of the file is there, as it is later with the file.
+func TestAMediaTypeIsCheckedBeforeTheFileComes(t *testing.T) {
+	t.Parallel()
+	for _, announced := range []string{"", "application/octet-stream", "image/jpg", "text/plain; charset=utf-8", "APPLICATION/PDF"} {
+		if err := content.CheckType(announced); err != nil {
+			t.Errorf("%q: %v", announced, err)
+		}
+	}
+	for _, announced := range []string{"png", "text/plain; charset=latin1", "text/", "a/b/c", "text/plain; charset", "video/mp4", "image/bmp", "image/svg+xml", "application/zip"} {
+		wantRefusal(t, content.CheckType(announced), api.CodeUnsupportedMedia, "")
+	}
+}
+
 func TestInspectReadsNoMoreThanIsAnnounced(t *testing.T) {
 	t.Parallel()
 	r := bytes.NewReader([]byte("only this\xff\xff"))
