@@ -197,15 +197,15 @@ func (s *Store) changeFiles(ctx context.Context, c *conn, key int64, session str
 	return nil
 }
 
-// removeFiles removes those of a session's files that are named. Their pages are overwritten with zeros; what the log
-// has of them goes with it, once this commit is done.
+// removeFiles removes those of a session's files that are named. Their chunks follow behind this commit: see
+// [writer.tidy].
 func (s *Store) removeFiles(ctx context.Context, c *conn, has []file, ids []string) error {
 	for _, f := range has {
 		if !slices.Contains(ids, f.ID) {
 			continue
 		}
-		s.writer.truncate = true // this runs on the writer's goroutine
-		if err := c.exec(ctx, `DELETE FROM chunks WHERE file = ?1`, f.key); err != nil {
+		s.writer.removed = true // this runs on the writer's goroutine
+		if err := c.exec(ctx, `INSERT INTO removed (file) VALUES (?1)`, f.key); err != nil {
 			return err
 		}
 		if err := c.exec(ctx, `DELETE FROM files WHERE key = ?1`, f.key); err != nil {

@@ -159,9 +159,6 @@ func (s *Store) Clean(ctx context.Context, session string, limit int) (bool, err
 	return more, nil
 }
 
-// cleanChunks is how many chunks one step of a cleaning removes: 4 MiB, which is as long as the log gets.
-const cleanChunks = 16
-
 // clean removes at most limit rows of a deleted session, and its last traces once nothing else is left.
 func clean(ctx context.Context, c *conn, key, limit int64) (more bool, err error) {
 	for _, table := range []struct {
@@ -169,8 +166,8 @@ func clean(ctx context.Context, c *conn, key, limit int64) (more bool, err error
 		most         int64 // rows in one step, 0 for no bound
 	}{
 		// A file's row goes last: by it its chunks are found.
-		{`DELETE FROM chunks WHERE rowid IN (SELECT c.rowid FROM files f JOIN chunks c ON c.file = f.key WHERE f.session = ?1 LIMIT ?2)`,
-			`SELECT count(*) FROM (SELECT 1 FROM files f JOIN chunks c ON c.file = f.key WHERE f.session = ?1 LIMIT ?2)`, cleanChunks},
+		{`DELETE FROM chunks WHERE rowid IN (SELECT c.rowid FROM files f CROSS JOIN chunks c ON c.file = f.key WHERE f.session = ?1 LIMIT ?2)`,
+			`SELECT count(*) FROM (SELECT 1 FROM files f CROSS JOIN chunks c ON c.file = f.key WHERE f.session = ?1 LIMIT ?2)`, eraseChunks},
 		{`DELETE FROM files WHERE key IN (SELECT key FROM files WHERE session = ?1 LIMIT ?2)`,
 			`SELECT count(*) FROM (SELECT 1 FROM files WHERE session = ?1 LIMIT ?2)`, 0},
 		// An append's first record goes last: by it the others are found.

@@ -133,6 +133,7 @@ func (s *Store) fence(ctx context.Context, c *conn, self string, now time.Time, 
 				return nil, err
 			}
 			fenced = append(fenced, p.id)
+			s.writer.removed = true // it may have died before it erased what it removed
 		}
 	}
 	slices.Sort(fenced)

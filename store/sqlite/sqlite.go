@@ -82,8 +82,8 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	}
 	// A log that is there before anybody opens it was left by a process that died, perhaps between removing content and
 	// emptying the log, or is in use, where emptying it once more does no harm.
-	log, err := os.Stat(database.path + "-wal")
-	leftover := err == nil && log.Size() > 0
+	info, err := os.Stat(database.path + "-wal")
+	log := err == nil && info.Size() > 0
 	if err := database.refuseNewer(); err != nil {
 		return nil, err
 	}
@@ -92,6 +92,10 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		return nil, openError(config.Dir, err)
 	}
 	meta, err := migrate(c)
+	removed := false
+	if err == nil {
+		removed, err = hasRemoved(background, c)
+	}
 	if err != nil {
 		return nil, openError(config.Dir, errors.Join(err, c.close()))
 	}
@@ -100,7 +104,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		readers: newPool(database, config.Readers),
 		owners:  newOwners(filepath.Join(config.Dir, "owners")),
 	}
-	s.writer = startWriter(database, c, config.Failpoint, leftover)
+	s.writer = startWriter(database, c, config.Failpoint, removed, log)
 	s.watch.store = s
 	return s, nil
 }

@@ -2,10 +2,8 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"sync/atomic"
-	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -40,14 +38,16 @@ type writer struct {
 	conn     *conn // nil after an error, until the next commit opens another
 	place    place
 	taken    []*request
+	removed  bool // there are chunks of files that were removed, or may be
 	truncate bool // removed content is in the log still, or may be
 	passed   int  // commits since then that others waited behind
 }
 
-// startWriter starts with the writing connection c. With leftover the log is emptied at once.
-func startWriter(database *database, c *conn, failpoint func(string), leftover bool) *writer {
+// startWriter starts with the writing connection c. What a process left that died is done at once: the chunks of files
+// that it removed, and a log.
+func startWriter(database *database, c *conn, failpoint func(string), removed, log bool) *writer {
 	w := &writer{
-		truncate: leftover, database: database, conn: c, failpoint: failpoint, place: place{path: database.path},
+		removed: removed, truncate: log, database: database, conn: c, failpoint: failpoint, place: place{path: database.path},
 		queue: make(chan *request, 4*batch), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go w.loop()
@@ -106,7 +106,7 @@ func (w *writer) stop() error {
 
 func (w *writer) loop() {
 	defer close(w.ended)
-	retry := w.emptyLog()
+	retry := w.tidy()
 	for {
 		select {
 		case <-w.quit:
@@ -124,24 +124,8 @@ func (w *writer) loop() {
 			runtime.Gosched()
 		case <-retry:
 		}
-		retry = w.emptyLog()
+		retry = w.tidy()
 	}
-}
-
-// emptyLog truncates the log if that is due and nobody waits, or has waited behind batch commits already. If it could
-// not, it says when to try again.
-func (w *writer) emptyLog() (retry <-chan time.Time) {
-	if !w.truncate {
-		return nil
-	}
-	if w.passed++; len(w.queue) > 0 && w.passed < batch {
-		return nil
-	}
-	w.passed = 0
-	if w.truncate = !w.truncateLog(); !w.truncate {
-		return nil
-	}
-	return time.After(truncateRetry)
 }
 
 // collect takes up the request and what is queued behind it, without waiting for more.
@@ -244,25 +228,4 @@ func (w *writer) one(ctx context.Context, c *conn, do operation) (answer, err er
 		}
 	}
 	return answer, c.exec(ctx, `RELEASE one`)
-}
-
-// truncateRetry is how long to wait for readers that stand in the way of truncating the log.
-const truncateRetry = 50 * time.Millisecond
-
-// truncateLog moves the log into the database and empties it, so that nothing of what was removed is left
-// there. It waits for nobody, and reports whether it could.
-func (w *writer) truncateLog() bool {
-	if w.conn == nil {
-		return false
-	}
-	busy := true
-	err := errors.Join(
-		w.conn.exec(background, `PRAGMA busy_timeout = 0`),
-		w.conn.query(background, `PRAGMA wal_checkpoint(TRUNCATE)`, func(r row) error {
-			busy = r.flag(0)
-			return nil
-		}),
-		w.database.setBusyTimeout(w.conn),
-	)
-	return err == nil && !busy
 }
