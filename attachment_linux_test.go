@@ -2,6 +2,7 @@ package openworker_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,7 +61,10 @@ func TestAFileIsHeldAtMostThreeTimesAndWrittenOnce(t *testing.T) {
 		}
 		return c
 	}
-	small, large := of(1000), of(size)
+	// When the collector runs is chance: the middle one of three.
+	larges := []cost{of(size), of(size), of(size)}
+	slices.SortFunc(larges, func(a, b cost) int { return cmp.Compare(a.Memory, b.Memory) })
+	small, large := of(1000), larges[1]
 	memory := large.Memory - small.Memory
 	t.Logf("memory %.2f times the file, written %.2f times while uploaded, %.3f times while sent",
 		float64(memory)/size, float64(large.Uploaded)/size, float64(large.Accepted-small.Accepted)/size)
