@@ -64,7 +64,9 @@ func (s *Service) accept(ctx context.Context, sub api.Submission, compact bool) 
 		// models or the session's queue since.
 		fingerprint = fingerprintOf(f.secret, submissionFields(sub, blocks, compact))
 		if ref, err := s.repeated(ctx, sub.Session, key, fingerprint); ref != none || err != nil {
-			blocks.forget(ctx, s, sub.Session)
+			if err == nil {
+				blocks.forget(ctx, s, sub.Session)
+			}
 			return ref, err
 		}
 	}
@@ -78,6 +80,9 @@ func (s *Service) accept(ctx context.Context, sub api.Submission, compact bool) 
 		// Somebody may have been faster with the same key: what then refuses this one (a busy session, a full
 		// queue) comes behind the receipt.
 		if ref, err := s.repeated(ctx, sub.Session, key, fingerprint); ref != none || api.CodeOf(err) == api.CodeSubmissionConflict {
+			if err == nil {
+				blocks.forget(ctx, s, sub.Session)
+			}
 			return ref, err
 		}
 	}
