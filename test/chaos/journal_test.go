@@ -123,7 +123,7 @@ func (w *world) checkRequests(events []api.Event) {
 		q := question{Text: texts[e.Run], Round: rounds[e.Run]}
 		switch e.Type {
 		case api.EventTurnAccepted:
-			texts[e.Run] = decode[api.TurnAccepted](w, e).Text
+			texts[e.Run] = firstLine(decode[api.TurnAccepted](w, e).Text)
 		case api.EventModelCallStarted:
 			started[q]++
 		case api.EventModelCallFinished:

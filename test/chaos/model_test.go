@@ -32,12 +32,15 @@ import (
 // what is summarised.
 type script struct {
 	server *modeltestserver.Server
-	limit  int    // requests with more bytes are too long for the model; 0 is no limit
-	secret string // what no request may hold; "" for nothing
+	limit  int           // requests with more bytes are too long for the model; 0 is no limit
+	secret string        // what no request may hold; "" for nothing
+	sent   *filesMessage // unless nil, each request has all of it or nothing
 
-	mu   sync.Mutex
-	seen []request
-	told int // requests that held the secret
+	mu            sync.Mutex
+	seen          []request
+	told          int    // requests that held the secret
+	whole, broken int    // requests that had all of the message with files, and that had a part of it
+	wrong         string // about the first of the broken ones
 	// gate, unless nil, is waited for before each answer.
 	gate chan struct{}
 }
@@ -48,7 +51,7 @@ type request struct {
 	at       time.Time
 }
 
-// question identifies a model call by what it asks: the user's last text and how many answers followed it.
+// question identifies a model call by what it asks: the first line of the user's last text and how many answers followed it.
 // Users' texts differ within a test. A review's is reviewOf with the arguments, a summary's is summaryOf.
 type question struct {
 	Text  string
@@ -100,7 +103,7 @@ func (s *script) asked(q question) int {
 func (s *script) reply(r modeltestserver.Request) modeltestserver.Reply {
 	at := time.Now()
 	var other *modeltestserver.Reply // to what is asked beside the conversation
-	q := question{Text: r.LastUser()}
+	q := question{Text: firstLine(r.LastUser())}
 	var outputs []string
 	for _, m := range r.Messages {
 		switch m.Role {
@@ -117,7 +120,7 @@ func (s *script) reply(r modeltestserver.Request) modeltestserver.Reply {
 		var asked struct {
 			Action struct{ Tool, Arguments string }
 		}
-		_ = json.Unmarshal([]byte(q.Text), &asked) // what it cannot read it leaves to a person
+		_ = json.Unmarshal([]byte(r.LastUser()), &asked) // what it cannot read it leaves to a person
 		verdict := "unsure"
 		switch asked.Action.Tool {
 		case "card.charge":
@@ -128,13 +131,24 @@ func (s *script) reply(r modeltestserver.Request) modeltestserver.Reply {
 		q = question{Text: reviewOf + asked.Action.Arguments}
 		other = &modeltestserver.Reply{Text: fmt.Sprintf(`{"verdict":%q,"reason":"because"}`, verdict)}
 	case strings.HasPrefix(system, "You summarise"):
-		other = &modeltestserver.Reply{Text: fmt.Sprintf("# Goal\n%x", sha256.Sum256([]byte(q.Text)))}
+		other = &modeltestserver.Reply{Text: fmt.Sprintf("# Goal\n%x", sha256.Sum256([]byte(r.LastUser())))}
 		q = question{Text: summaryOf}
 	}
 	s.mu.Lock()
 	s.seen = append(s.seen, request{q, at})
 	if s.secret != "" && bytes.Contains(r.Body, []byte(s.secret)) {
 		s.told++
+	}
+	if s.sent != nil {
+		switch has, err := s.sent.in(r); {
+		case err != nil && s.broken == 0:
+			s.wrong = err.Error()
+			fallthrough
+		case err != nil:
+			s.broken++
+		case has:
+			s.whole++
+		}
 	}
 	gate := s.gate
 	s.mu.Unlock()
@@ -150,6 +164,11 @@ func (s *script) reply(r modeltestserver.Request) modeltestserver.Reply {
 	}
 	reply.InputTokens = len(r.Body) / 4
 	return reply
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
 }
 
 // talk goes on with a conversation.

@@ -10,16 +10,24 @@ import (
 // input ends the victim, without a clean close.
 type Command struct {
 	ID int    `json:"id"` // of the reply
-	Op string `json:"op"` // create, submit, compact, result, resolve, cancel, state, events, history, interactions, follow, stop, close
+	Op string `json:"op"` // create, submit, send, upload, compact, result, resolve, cancel, state, events, history, interactions, sessions, follow, stop, close
 
-	Key         string       `json:"key,omitempty"` // idempotency key of a creation, submission ID of a message
-	Session     string       `json:"session,omitempty"`
-	Run         string       `json:"run,omitempty"`
-	Text        string       `json:"text,omitempty"` // of a message; with stop the point at which to stop, as name#n from now
-	WhenBusy    api.WhenBusy `json:"when_busy,omitempty"`
-	Interaction string       `json:"interaction,omitempty"`
-	Answer      api.Answer   `json:"answer,omitzero"`
-	After       uint64       `json:"after,omitempty"`
+	Key         string              `json:"key,omitempty"` // idempotency key of a creation, submission ID of a message
+	Session     string              `json:"session,omitempty"`
+	Run         string              `json:"run,omitempty"`
+	History     []api.HistoryImport `json:"history,omitempty"` // of a creation
+	Parts       []Part              `json:"parts,omitempty"`   // of a message to send, or the file to upload
+	Text        string              `json:"text,omitempty"`    // of a message; with stop the point at which to stop, as name#n from now
+	WhenBusy    api.WhenBusy        `json:"when_busy,omitempty"`
+	Interaction string              `json:"interaction,omitempty"`
+	Answer      api.Answer          `json:"answer,omitzero"`
+	After       uint64              `json:"after,omitempty"`
+}
+
+// Part is a part of a message: a text, or the path of a file.
+type Part struct {
+	Text string `json:"text,omitempty"`
+	File string `json:"file,omitempty"`
 }
 
 // Reply is a line that a victim writes. The first has ID 0 and says that the victim is open, or why not.

@@ -39,6 +39,8 @@ type world struct {
 	decide func(api.Interaction) api.Answer
 	// buries, unless nil, looks at what a dead victim left behind.
 	buries func(*process)
+	// atEnd, unless nil, looks at the state directory once the last victim has ended.
+	atEnd func()
 }
 
 func newWorld(t *testing.T, args ...string) *world {
@@ -175,6 +177,14 @@ func (w *world) submit(session, key, text string, busy api.WhenBusy) api.RunRefe
 	return run
 }
 
+// send sends a message of parts.
+func (w *world) send(session, key string, busy api.WhenBusy, parts ...chaos.Part) api.RunReference {
+	w.t.Helper()
+	run := do[api.RunReference](w, chaos.Command{Op: "send", Session: session, Key: key, Parts: parts, WhenBusy: busy})
+	w.runs = append(w.runs, run)
+	return run
+}
+
 func (w *world) result(run api.RunReference) api.Result {
 	w.t.Helper()
 	return do[api.Result](w, chaos.Command{Op: "result", Session: run.Session, Run: run.Run})
@@ -270,6 +280,9 @@ func (w *world) close() {
 	}
 	<-p.ended
 	w.proc = nil
+	if w.atEnd != nil {
+		w.atEnd()
+	}
 }
 
 func (w *world) events(session string) []api.Event {

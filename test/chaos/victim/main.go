@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/service"
 	"github.com/openworkerai/openworker/model"
@@ -25,7 +26,7 @@ type settings struct {
 	dir, scratch, ledger, model string
 	protocol                    string
 	kill, once, trace           string
-	approvals, guards           string
+	approvals, guards, face     string
 	window                      int
 	lease, poll, busy           time.Duration
 }
@@ -42,6 +43,7 @@ func main() {
 	flag.StringVar(&s.trace, "trace", "", "file that each point is written to")
 	flag.StringVar(&s.approvals, "approvals", "never", "approval mode of the agent")
 	flag.StringVar(&s.guards, "guards", "", "what the application adds, by comma: deny, mark, veil, secret")
+	flag.StringVar(&s.face, "face", "service", "what clients call: service, or go for the Go package")
 	flag.IntVar(&s.window, "window", 0, "window of the model in tokens, with the protocol chat; 0 is unknown")
 	flag.DurationVar(&s.lease, "lease", 8*time.Second, "lease")
 	flag.DurationVar(&s.poll, "poll", time.Second, "time between looks for work")
@@ -96,6 +98,28 @@ func (s settings) provider() (p model.Provider, name string, err error) {
 	return nil, "", api.Errorf(api.CodeInvalidRequest, "there is no protocol %q", s.protocol)
 }
 
+// open makes what clients call.
+func (s settings) open(ctx context.Context, st *sqlite.Store, provider model.Provider, add guards, points *points) (face, error) {
+	const grace = 500 * time.Millisecond
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if s.face == "go" {
+		harness, err := openworker.Open(ctx, openworker.Options{
+			Guardrails: add.guardrails, Hooks: add.hooks, Deny: add.deny,
+			Store: tap{st, points.reach}, StateDir: s.dir, ScratchDir: s.scratch, Providers: []model.Provider{tappedProvider{provider, points.reach}},
+			Lease: s.lease, CancelGrace: grace, Logger: logger,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return goFace{harness.Service(), harness}, nil
+	}
+	return service.New(ctx, service.Config{
+		Guardrails: add.guardrails, Hooks: add.hooks, Deny: add.deny,
+		Store: st, StateDir: s.dir, ScratchDir: s.scratch, Providers: []model.Provider{provider}, Lease: s.lease, Poll: s.poll,
+		CancelGrace: grace, Failpoint: points.reach, Logger: logger,
+	})
+}
+
 func run(s settings, out *output) error {
 	ctx := context.Background()
 	began := time.Now()
@@ -115,12 +139,7 @@ func run(s settings, out *output) error {
 	if err != nil {
 		return err
 	}
-	svc, err := service.New(ctx, service.Config{
-		Guardrails: add.guardrails, Hooks: add.hooks, Deny: add.deny,
-		Store: st, StateDir: s.dir, ScratchDir: s.scratch, Providers: []model.Provider{provider}, Lease: s.lease, Poll: s.poll,
-		CancelGrace: 500 * time.Millisecond, Failpoint: points.reach,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
+	svc, err := s.open(ctx, st, provider, add, points)
 	if err != nil {
 		return err
 	}

@@ -5,13 +5,12 @@ import (
 	"os"
 
 	"github.com/openworkerai/openworker/api"
-	"github.com/openworkerai/openworker/internal/service"
 	"github.com/openworkerai/openworker/test/chaos"
 )
 
 // victim serves commands.
 type victim struct {
-	service      *service.Service
+	service      face
 	agent        api.AgentReference
 	unregistered error
 	out          *output
@@ -43,9 +42,13 @@ func (v *victim) answer(ctx context.Context, c chaos.Command) (any, error) {
 		if v.unregistered != nil {
 			return nil, v.unregistered
 		}
-		return s.CreateSession(ctx, v.agent, api.SessionOptions{IdempotencyKey: c.Key})
+		return s.CreateSession(ctx, v.agent, api.SessionOptions{IdempotencyKey: c.Key, InitialHistory: c.History})
 	case "submit":
 		return s.Submit(ctx, api.Submission{Session: c.Session, Text: c.Text, Options: api.TurnOptions{SubmissionID: c.Key, WhenBusy: c.WhenBusy}})
+	case "send":
+		return v.send(ctx, c)
+	case "upload":
+		return v.upload(ctx, c)
 	case "compact":
 		return s.Compact(ctx, c.Session, api.TurnOptions{SubmissionID: c.Key})
 	case "result":
@@ -62,6 +65,8 @@ func (v *victim) answer(ctx context.Context, c chaos.Command) (any, error) {
 		return s.History(ctx, api.HistoryQuery{Session: c.Session, Limit: api.MaxPage})
 	case "stop":
 		return nil, v.points.arm(c.Text)
+	case "sessions":
+		return s.Sessions(ctx, api.SessionQuery{Limit: api.MaxPage})
 	case "interactions":
 		return s.Interactions(ctx, api.InteractionQuery{Limit: api.MaxPage})
 	}
