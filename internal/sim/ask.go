@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -56,13 +57,35 @@ func (e *effect) ask(req model.Request, think func(model.Request) (model.Respons
 }
 
 func (e *effect) callModel(agent *runtime.Agent) {
-	w := e.c.p.w
+	p, w := e.c.p, e.c.p.w
 	req := runtime.BuildRequest(agent, e.start)
+	if !hasFiles(req) {
+		e.askModel(agent, req, nil)
+		return
+	}
+	p.call("read the files of "+e.key, false, func() func() {
+		whole, refused := w.withFiles(e.start.State.Session, req)
+		if name := slices.Index(e.start.State.Turn.Guardrails, turnGuardrail); name >= 0 && refused == nil && slices.ContainsFunc(whole.Items, binary) {
+			w.saw("turn that is refused for a file")
+			refused = api.Errorf(api.CodeUninspectableContent, "a guardrail cannot look into a file of the conversation")
+		}
+		return func() { e.askModel(agent, whole, refused) }
+	})
+}
+
+// binary reports whether an item has a file that is no text.
+func binary(it model.Item) bool {
+	return slices.ContainsFunc(it.Parts, func(part model.Part) bool { return part.IsImage() || part.IsPDF() })
+}
+
+// askModel makes a turn's call, unless its files could not be had.
+func (e *effect) askModel(agent *runtime.Agent, req model.Request, refused *api.Error) {
+	w := e.c.p.w
 	think := func(req model.Request) (model.Response, error) {
 		w.ledger.ask(e.c, e.start, askKey(e.start.Effect.Run, e.start.Effect.Call, e.start.Effect.Attempt, e.start.Epoch), conversation(req.Items, e.start.Guidance.Addendum))
 		return w.think(req)
 	}
-	e.ask(req, think, func(resp model.Response, checks []api.GuardVerdict, err error) {
+	end := func(resp model.Response, checks []api.GuardVerdict, err error) {
 		cmd := runtime.ModelOutcome(agent, e.start, resp, err, e.cause, req.MaxOutputTokens)
 		switch c := cmd.(type) {
 		case engine.ModelDone:
@@ -73,7 +96,12 @@ func (e *effect) callModel(agent *runtime.Agent) {
 			cmd = c
 		}
 		e.end(cmd)
-	})
+	}
+	if refused != nil {
+		end(model.Response{}, nil, refused)
+		return
+	}
+	e.ask(req, think, end)
 }
 
 func (e *effect) summarise(agent *runtime.Agent) {

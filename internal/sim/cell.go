@@ -20,6 +20,7 @@ type cell struct {
 	owns    bool
 	writing bool
 	dropped bool
+	riding  []store.NewFile // by a plant
 }
 
 // tell delivers an input to a session's actor, making one if need be.
@@ -104,6 +105,7 @@ func (c *cell) perform(act runtime.Action) {
 		})
 	case runtime.Write:
 		c.writing = true
+		act = c.ride(act)
 		p.call("append to "+c.session, true, func() func() {
 			result, err := w.disk.append(p, act.Append)
 			return func() {
@@ -124,6 +126,9 @@ func (c *cell) perform(act runtime.Action) {
 			e.stop(runtime.ErrStopped)
 		}
 	case runtime.Reply:
+		if w.cfg.Plant == PlantRefusedRides && act.Err != nil {
+			c.riding = append(c.riding, p.brought[act.Waiter]...)
+		}
 		answered := p.waiters[act.Waiter]
 		delete(p.waiters, act.Waiter)
 		if answered == nil {

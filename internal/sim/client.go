@@ -15,11 +15,12 @@ import (
 
 // submission is a message that somebody sent, once or several times, and what he was told.
 type submission struct {
-	session *session
-	key     string // "" for one that cannot be repeated
-	text    string
-	run     string // acknowledged as
-	refused bool   // without a key: he was told that nothing was stored
+	session   *session
+	key       string // "" for one that cannot be repeated
+	text      string
+	run       string // acknowledged as
+	refused   bool   // without a key: he was told that nothing was stored
+	*attached        // what else it has, nil for a text
 }
 
 // send sends a new message, or one again that was sent before.
@@ -47,24 +48,44 @@ func (w *world) send() {
 			sub.key = w.newID("k")
 		}
 		w.sent = append(w.sent, sub)
+		if w.chance(w.filed) {
+			w.attach(sub)
+		}
 	}
 	when := pick(w, []api.WhenBusy{"", api.BusyQueue, api.BusyQueue, api.BusyInterrupt})
-	msg := engine.Message{Text: sub.text, SubmissionID: sub.key, WhenBusy: when}
+	if sub.attached != nil && w.chance(0.3) {
+		when = api.BusyInterrupt // whose turn may begin with the append that its files come with
+	}
+	msg := sub.message()
+	msg.SubmissionID, msg.WhenBusy = sub.key, when
 	if w.chance(0.2) {
 		msg.Addendum = "be brief"
 	}
 	if w.chance(0.1) {
-		msg.Guardrails = []string{turnGuardrail}
+		msg.Guardrails, msg.Inspects = []string{turnGuardrail}, turnGuardrail
 	}
 	if w.chance(0.1) {
 		msg.Model = api.ModelRef{Provider: provider, Name: pick(w, []string{modelName, smallModel})}
 	}
+	chosen := msg.Model
+	if chosen.IsZero() {
+		chosen = sub.session.state.Agent.Model
+	}
+	msg.Refuses = w.stage.facts(chosen).Refused
 	if sub.key == "" {
 		w.submit(p, sub, msg)
 		return
 	}
 	msg.Fingerprint = map[string]string{"message": sub.text}
 	w.lookUp(p, sub, func() { w.submit(p, sub, msg) })
+}
+
+// message is what is sent, in the engine's form.
+func (sub *submission) message() engine.Message {
+	if sub.attached != nil {
+		return engine.Message{Content: sub.blocks}
+	}
+	return engine.Message{Text: sub.text}
 }
 
 // lookUp asks whether a submission was accepted before, as the service does before any other check.
@@ -78,6 +99,7 @@ func (w *world) lookUp(p *process, sub *submission, otherwise func()) {
 					w.fail("the receipt of %s is of another message: %v", sub.key, r.Fields)
 				}
 				w.acknowledge(sub, r.Run)
+				w.forgetFiles(p, sub)
 			case errors.Is(err, store.ErrNotFound):
 				otherwise()
 			}
@@ -91,7 +113,16 @@ func (w *world) submit(p *process, sub *submission, msg engine.Message) {
 		sub.refused = true // what nobody has looked at is not taken
 		return
 	}
-	id := p.submit(sub.session.id, runtime.Submit{Command: msg}, func(r runtime.Reply) {
+	if sub.attached != nil {
+		w.admit(p, sub, msg, func() { w.bring(p, sub, runtime.Submit{Command: msg, Files: sub.files}) })
+		return
+	}
+	w.bring(p, sub, runtime.Submit{Command: msg})
+}
+
+// bring brings a message to its session.
+func (w *world) bring(p *process, sub *submission, in runtime.Submit) {
+	id := p.submit(sub.session.id, in, func(r runtime.Reply) {
 		switch {
 		case errors.Is(r.Err, store.ErrReceiptTaken):
 			w.lookUp(p, sub, func() {})
@@ -101,8 +132,8 @@ func (w *world) submit(p *process, sub *submission, msg engine.Message) {
 		default:
 			for _, f := range r.Facts {
 				if e, ok := f.Event.(engine.TurnAccepted); ok {
-					if e.Text != sub.text {
-						w.fail("message %s is acknowledged with the turn of %s", sub.text, e.Text)
+					if textOf(e) != sub.text {
+						w.fail("message %s is acknowledged with the turn of %s", sub.text, textOf(e))
 					}
 					w.acknowledge(sub, e.Run)
 					return
@@ -167,7 +198,12 @@ func (w *world) burst() {
 			}
 			sub := &submission{session: s, text: w.words("m", 300)}
 			w.sent = append(w.sent, sub)
-			w.submit(p, sub, engine.Message{Text: sub.text, WhenBusy: pick(w, []api.WhenBusy{"", api.BusyQueue})})
+			if w.chance(w.filed) {
+				w.attach(sub)
+			}
+			msg := sub.message()
+			msg.WhenBusy = pick(w, []api.WhenBusy{"", api.BusyQueue})
+			w.submit(p, sub, msg)
 		})
 	}
 }

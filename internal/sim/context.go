@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 
 	"github.com/openworkerai/openworker/api"
@@ -62,10 +63,14 @@ func (s *session) converse(f engine.Fact) {
 		return
 	}
 	if e.Attempt == 0 {
-		s.w.saw("items that were shortened")
+		if e.Plan.Bare {
+			s.w.saw("files that were left out")
+		} else {
+			s.w.saw("items that were shortened")
+		}
 		return
 	}
-	if e.Plan != s.plans[key] {
+	if !reflect.DeepEqual(e.Plan, s.plans[key]) {
 		s.w.fail("session %s: event %d puts the plan %+v into effect; what was begun is %+v", s.id, f.Number, e.Plan, s.plans[key])
 	}
 	if !slices.Contains(s.w.ledger.asked[key], s.requests[key]) {
@@ -137,7 +142,15 @@ func (s *session) keeps(f engine.Fact, e engine.CompactionFinished, before, afte
 			s.w.fail("session %s: event %d leaves %d items out and tells of %d", s.id, f.Number, left, e.Plan.Items)
 		}
 	}
-	want = append(want, before[cut:]...)
+	for i, kept := range before[cut:] {
+		if cut+i != current && kept.Content != nil && !slices.Contains(e.Plan.Files, kept.Number) { // it stays without its files
+			kept.Text, kept.Content = kept.Described(), nil
+		}
+		want = append(want, kept)
+	}
+	if e.Plan.Bare && len(e.Plan.Files) > 0 {
+		s.w.fail("session %s: event %d leaves all files out, and those of %v not", s.id, f.Number, e.Plan.Files)
+	}
 	if len(after) != len(want) {
 		s.w.fail("session %s: behind event %d a model sees %d items, %d are kept", s.id, f.Number, len(after), len(want))
 	}
@@ -145,17 +158,33 @@ func (s *session) keeps(f engine.Fact, e engine.CompactionFinished, before, afte
 		got := after[i]
 		bound := e.Plan.ItemBytes
 		whole := bound == 0 || len(w.Text) <= bound || w.Kind == engine.EntrySummary && len(w.Text) <= 4*bound || w.Kind == engine.EntryUser && w.Run == e.Run
-		if got.Kind != w.Kind || got.Number != w.Number || got.CallID != w.CallID || got.Arguments != w.Arguments || got.Code != w.Code || len(got.Text) > len(w.Text) || whole && got.Text != w.Text {
+		if got.Kind != w.Kind || got.Number != w.Number || got.CallID != w.CallID || got.Arguments != w.Arguments || got.Code != w.Code || !reflect.DeepEqual(got.Content, w.Content) || len(got.Text) > len(w.Text) || whole && got.Text != w.Text {
 			s.w.fail("session %s: behind event %d a model sees %+v where %+v is kept", s.id, f.Number, got, w)
 		}
 	}
 }
 
-// sized holds that the state knows how large the conversation is that a model sees.
+// sameKind finds the files of one type that a message has.
+func sameKind(a engine.HeldFile) func(engine.HeldFile) bool {
+	return func(b engine.HeldFile) bool { return a.Number == b.Number && a.MediaType == b.MediaType }
+}
+
+// sized holds that the state knows how large the conversation is that a model sees, and which files it has.
 func (s *session) sized(f engine.Fact) {
 	size := 0
+	var files []engine.HeldFile
 	for _, e := range s.transcript.Context(0) {
 		size += engine.EntryBytes(e)
+		for _, b := range e.Content {
+			if held := (engine.HeldFile{Number: e.Number}); b.File != nil {
+				if held.MediaType = b.File.MediaType; !slices.ContainsFunc(files, sameKind(held)) {
+					files = append(files, held)
+				}
+			}
+		}
+	}
+	if known := s.state.Context.Files; len(known) != len(files) || slices.ContainsFunc(files, func(h engine.HeldFile) bool { return !slices.ContainsFunc(known, sameKind(h)) }) {
+		s.w.fail("session %s: at event %d a model gets the files %v, the state knows %v", s.id, f.Number, files, known)
 	}
 	if s.state.Context.Bytes != size {
 		s.w.fail("session %s: at event %d a model sees %d bytes, the state counts %d", s.id, f.Number, size, s.state.Context.Bytes)
@@ -178,6 +207,7 @@ func (s *session) checkConversations() {
 			plain.Apply(f)
 		}
 	}
+	s.checkImported(long.Entries())
 	seen := conversation(asJournalled(s.transcript.Context(0)), "")
 	for name, t := range map[string]*engine.Transcript{"without what it forgets": short, "from its records": long} {
 		if conversation(asJournalled(t.Context(0)), "") != seen {

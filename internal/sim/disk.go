@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -22,6 +23,8 @@ type disk struct {
 	bare    map[string]bool // appends that may jump over others
 	fenced  map[string]bool // processes
 	appends int
+	late    []fileCall          // whose fate is unknown
+	pending map[string][]change // by session: what appends may change that may land late
 	broken  brokenDisk
 }
 
@@ -59,6 +62,12 @@ func (d *disk) append(p *process, a store.Append) (store.Appended, error) {
 	d.appends++
 	d.bare[a.ID] = a.AnyHead
 	w.secretFree(a)
+	w.checkFilesOf(a)
+	s := w.sessions[a.Session]
+	for _, id := range changeOf(a).ids() {
+		s.names(id)
+	}
+	a.FileQuota = d.ghosts(a.Session, w.quota)
 	if p.old && a.Snapshot != nil {
 		a.Snapshot = &store.Snapshot{Schema: "old", Head: a.Snapshot.Head, Data: reshape(a.Snapshot.Data)}
 	}
@@ -71,6 +80,7 @@ func (d *disk) append(p *process, a store.Append) (store.Appended, error) {
 	}
 	fate := d.fate
 	before, _ := d.mem.Session(d.ctx(), a.Session)
+	files := s.files
 	result, err := d.write(p, a)
 	if err == nil && a.Fence != nil && !result.Repeated && (d.fenced[before.Holder] || before.Epoch != a.Fence.Epoch) {
 		w.fail("append %s of %s is taken under epoch %d; the session's is %d, held by %q, which is fenced", a.ID, p.name, a.Fence.Epoch, before.Epoch, before.Holder)
@@ -80,8 +90,30 @@ func (d *disk) append(p *process, a store.Append) (store.Appended, error) {
 	if w.cfg.Trace != nil {
 		w.log("append %s to %s behind %d (fate %d): %d–%d %v", a.ID, a.Session, a.Known, fate, result.First, result.Head, err)
 	}
-	w.sessions[a.Session].sync()
+	s.sync()
+	if !s.deleted {
+		d.filesChanged(s, a, files, fate, result, err)
+	}
 	return result, err
+}
+
+// filesChanged holds what an append did with files against what it may do, what landed before it included.
+func (d *disk) filesChanged(s *session, a store.Append, before map[string]store.File, fate memstore.Fate, result store.Appended, err error) {
+	landed := d.pending[s.id]
+	d.settled(s)
+	if fate == memstore.CommitLater {
+		d.pending[s.id] = append(d.pending[s.id], changeOf(a))
+		s.look(landed...)
+		return
+	}
+	may := landed
+	if err == nil && !result.Repeated || errors.Is(err, store.ErrFateUnknown) {
+		may = append(slices.Clone(landed), changeOf(a))
+	}
+	s.look(may...)
+	if len(landed) == 0 && !result.Repeated {
+		s.checkAppended(a, before, err)
+	}
 }
 
 // note counts the rarer ways in which an append ends.
@@ -103,6 +135,10 @@ func (d *disk) note(a store.Append, result store.Appended, err error) {
 		d.w.saw("lost claim")
 	case errors.Is(err, store.ErrReceiptTaken):
 		d.w.saw("taken receipt")
+	case errors.Is(err, store.ErrFileNotFound):
+		d.w.saw("append without its files")
+	case errors.Is(err, store.ErrFileQuota):
+		d.w.saw("append with too many files")
 	}
 }
 
@@ -113,6 +149,20 @@ func (d *disk) land() {
 		d.w.log("%d appends land late", n)
 	}
 	d.w.syncAll()
+	for _, s := range d.w.order {
+		if !s.deleted {
+			s.look(d.pending[s.id]...)
+			d.settled(s)
+		}
+	}
+	d.landFiles()
+}
+
+// settled: nothing of the session may land late any more.
+func (d *disk) settled(s *session) {
+	if plant := d.w.cfg.Plant; plant != PlantIntentAfterEffect && plant != PlantOutcomeFirst { // which keep appends back
+		delete(d.pending, s.id)
+	}
 }
 
 func (d *disk) load(p *process, session, schema string) (store.Loaded, error) {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ func (w *world) finish() {
 	w.syncAll()
 	for _, s := range w.order {
 		if s.deleted {
+			s.checkGone()
 			continue
 		}
 		s.checkFolds()
@@ -172,5 +174,23 @@ func (w *world) checkUsage() {
 	}
 	if len(want) > 0 {
 		w.fail("usage that no report has: %v", want)
+	}
+}
+
+// checkGone holds that nothing of a deleted session's files is left, whatever landed late.
+func (s *session) checkGone() {
+	d := s.w.disk
+	for n, more := 0, true; more; n++ {
+		var err error
+		if more, err = d.mem.Clean(d.ctx(), s.id, 5); err != nil || n > 10_000 {
+			s.w.fail("session %s was deleted and cannot be cleaned: %v", s.id, err)
+		}
+	}
+	for _, id := range s.fileIDs {
+		_, err := d.mem.File(d.ctx(), s.id, id)
+		_, chunkErr := d.mem.Chunk(d.ctx(), s.id, id, 0)
+		if !errors.Is(err, store.ErrDeleted) || !errors.Is(chunkErr, store.ErrDeleted) {
+			s.w.fail("session %s was deleted, and of its file %s there is left: %v, %v", s.id, id, err, chunkErr)
+		}
 	}
 }

@@ -179,6 +179,12 @@ func conversation(items []model.Item, addendum string) uint64 {
 		it := &items[i]
 		put(string(it.Kind))
 		put(it.Text)
+		for _, part := range it.Parts { // what bytes a file has is another question
+			put(part.Text)
+			put(part.ID)
+			put(part.Name)
+			put(part.MediaType)
+		}
 		put(it.CallID)
 		put(it.Name)
 		_, _ = h.Write(it.Arguments)
@@ -210,6 +216,13 @@ func asJournalled(entries []engine.Entry) []model.Item {
 	var items []model.Item
 	for _, e := range entries {
 		it := model.Item{Text: e.Text}
+		for _, b := range e.Content {
+			part := model.Part{Text: b.Text}
+			if f := b.File; f != nil {
+				part = model.Part{ID: f.ID, Name: f.Name, MediaType: f.MediaType}
+			}
+			it.Parts = append(it.Parts, part)
+		}
 		switch e.Kind {
 		case engine.EntryUser, engine.EntryNotice, engine.EntrySummary:
 			it.Kind = model.UserItem

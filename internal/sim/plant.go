@@ -41,19 +41,33 @@ const (
 	PlantDenialLost Plant = "a denial lost on restart"
 	// PlantBatchCut stores a plan that cuts a parallel batch.
 	PlantBatchCut Plant = "a compaction that cuts a parallel batch"
+	// PlantFileUnchecked accepts messages whatever has become of their files.
+	PlantFileUnchecked Plant = "a message accepted without its files"
+	// PlantAcceptedDiscarded discards files that messages refer to.
+	PlantAcceptedDiscarded Plant = "an accepted file discarded"
+	// PlantRefusedRides lets the files of a refused message ride along with what is written next.
+	PlantRefusedRides Plant = "files of a refused message"
+	// PlantGhosts counts discarded files in the quota.
+	PlantGhosts Plant = "a quota that counts what is gone"
+	// PlantAcceptLost drops what an append accepts where it is decided again.
+	PlantAcceptLost Plant = "a rebased append without its files"
 )
 
 // Plants lists them all.
 func Plants() []Plant {
 	return []Plant{PlantIntentAfterEffect, PlantNoEpochCheck, PlantReleaseWithoutHead, PlantFateByReading, PlantOutcomeFirst,
 		PlantReceiptApart, PlantResultDropped, PlantPausedOwnerStarts, PlantForeignSnapshot,
-		PlantApprovalTwice, PlantApprovalShared, PlantDenialLost, PlantBatchCut}
+		PlantApprovalTwice, PlantApprovalShared, PlantDenialLost, PlantBatchCut,
+		PlantFileUnchecked, PlantAcceptedDiscarded, PlantRefusedRides, PlantGhosts, PlantAcceptLost}
 }
 
 // brokenDisk is what the plants keep beside the store.
 type brokenDisk struct {
 	held     map[string]store.Append // by session: an append that was acknowledged and is not there yet
 	receipts map[string]store.Receipt
+	gone     map[string]bool  // files
+	counted  map[string]int64 // by session: bytes of discarded files
+	moved    map[string]bool  // sessions and files of appends that are decided again
 }
 
 // write appends to the store as it should be, or as a plant has it.
@@ -62,6 +76,7 @@ func (d *disk) write(p *process, a store.Append) (store.Appended, error) {
 	case PlantIntentAfterEffect:
 		if d.fate == memstore.Commit && has(a, "tool_started") && a.Fence != nil {
 			if row, err := d.mem.Session(d.ctx(), a.Session); err == nil && a.Check(row) == nil {
+				d.pending[a.Session] = append(d.pending[a.Session], changeOf(a))
 				d.w.after(p, d.w.delay(), "the intent is written", func() {
 					_, _ = d.mem.Append(d.ctx(), a)
 					d.w.sessions[a.Session].sync()
@@ -108,6 +123,8 @@ func (d *disk) write(p *process, a store.Append) (store.Appended, error) {
 		return d.answerTwice(a)
 	case PlantBatchCut:
 		a = d.cutBatch(a)
+	case PlantFileUnchecked, PlantAcceptedDiscarded, PlantGhosts, PlantAcceptLost:
+		return d.writeFiles(a)
 	}
 	return d.mem.Append(d.ctx(), a)
 }
@@ -136,6 +153,7 @@ func (d *disk) overtake(a store.Append) (store.Appended, error) {
 	}
 	if row, err := d.mem.Session(d.ctx(), a.Session); err == nil && d.fate == memstore.Commit && a.Fence != nil && has(a, "model_started") && a.Check(row) == nil {
 		d.broken.held[a.Session] = a
+		d.pending[a.Session] = append(d.pending[a.Session], changeOf(a))
 		return store.Appended{First: a.Known + 1, Head: a.Known + uint64(len(a.Records)), Epoch: row.Epoch, Holder: row.Holder}, nil
 	}
 	return d.mem.Append(d.ctx(), a)

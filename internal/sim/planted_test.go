@@ -16,10 +16,15 @@ func TestPlanted(t *testing.T) {
 	s := stage(t)
 	// What is broken is to be told by its name, where something else may notice it too.
 	because := map[sim.Plant]string{
-		sim.PlantApprovalTwice:  "which was resolved as",
-		sim.PlantApprovalShared: "nobody has said that it may be run again",
-		sim.PlantDenialLost:     "denied",
-		sim.PlantBatchCut:       "keeps their results",
+		sim.PlantApprovalTwice:     "which was resolved as",
+		sim.PlantApprovalShared:    "nobody has said that it may be run again",
+		sim.PlantDenialLost:        "denied",
+		sim.PlantBatchCut:          "keeps their results",
+		sim.PlantFileUnchecked:     "which is not accepted",
+		sim.PlantAcceptedDiscarded: "of an accepted message is gone",
+		sim.PlantRefusedRides:      "accepts, adds and discards the files",
+		sim.PlantGhosts:            "but it met",
+		sim.PlantAcceptLost:        "which is not accepted",
 	}
 	for _, plant := range sim.Plants() {
 		t.Run(string(plant), func(t *testing.T) {

@@ -37,6 +37,7 @@ type process struct {
 	order   []*cell
 	waiters map[uint64]func(runtime.Reply)
 	waiter  uint64
+	brought map[uint64][]store.NewFile // by waiter: new files, where a plant wants them
 }
 
 // newProcess starts one, unless there are many already.
@@ -47,7 +48,7 @@ func (w *world) newProcess() {
 }
 
 func (w *world) startProcess() {
-	p := &process{w: w, name: fmt.Sprintf("p%d", len(w.procs)+1), cells: map[string]*cell{}, waiters: map[uint64]func(runtime.Reply){}, hub: runtime.NewHub(),
+	p := &process{w: w, name: fmt.Sprintf("p%d", len(w.procs)+1), cells: map[string]*cell{}, waiters: map[uint64]func(runtime.Reply){}, brought: map[uint64][]store.NewFile{}, hub: runtime.NewHub(),
 		poor: w.faulty(0.1), guards: !w.faulty(0.2), old: w.chance(0.3), skew: w.upTo(w.lease / 8), every: pick(w, []uint64{1, 4, 16, 1000})}
 	p.leaser = runtime.NewLeaser(store.Process{Host: p.name}, w.lease, func() string {
 		id := w.newID(p.name + "-")
@@ -222,6 +223,9 @@ func (p *process) submit(session string, in runtime.Submit, answered func(runtim
 	p.waiter++
 	in.Waiter = p.waiter
 	p.waiters[p.waiter] = answered
+	if p.w.cfg.Plant == PlantRefusedRides {
+		p.brought[p.waiter] = in.Files.New
+	}
 	p.tell(session, in)
 	return in.Waiter
 }

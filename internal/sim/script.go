@@ -109,12 +109,26 @@ func (w *world) providerFault(req model.Request) error {
 		w.saw("request that was too long")
 		return &model.Error{Kind: model.KindContext, Message: "too long"}
 	}
+	files := int64(0)
+	for i := range req.Items {
+		for _, part := range req.Items[i].Parts {
+			files += int64(len(part.Data))
+			if part.IsPDF() && req.Model == smallModel {
+				w.saw("file that the model does not take")
+				return &model.Error{Kind: model.KindRefused, Message: "no PDF"}
+			}
+		}
+	}
+	if files > w.most {
+		w.saw("files that were too large")
+		return &model.Error{Kind: model.KindTooLarge, Message: "too large"}
+	}
 	if !w.faulty(0.12) {
 		return nil
 	}
 	return &model.Error{
 		Kind: pick(w, []model.ErrorKind{model.KindRateLimited, model.KindOverloaded, model.KindOverloaded, model.KindUnreachable, model.KindCut,
-			model.KindCut, model.KindMalformed, model.KindContext, model.KindQuota, model.KindAuth, model.KindUnclassified}),
+			model.KindCut, model.KindMalformed, model.KindContext, model.KindTooLarge, model.KindQuota, model.KindAuth, model.KindUnclassified}),
 		Message: "no", RetryAfter: w.upTo(2 * time.Second), Received: w.rng.IntN(40),
 	}
 }
@@ -128,6 +142,16 @@ func (w *world) tokens(req model.Request) int {
 	for i := range req.Items {
 		it := &req.Items[i]
 		n += 30 + len(it.Text) + len(it.Arguments) + len(it.Output)
+		for _, part := range it.Parts {
+			switch n += len(part.Text) + len(part.Name); {
+			case part.IsImage():
+				n += 3_000
+			case part.IsPDF():
+				n += 2_000 + int(part.Size)/60
+			default:
+				n += len(part.Data)
+			}
+		}
 	}
 	return 1 + int(float64(n)*w.rate)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/openworkerai/openworker/internal/engine"
 	"github.com/openworkerai/openworker/model"
+	"github.com/openworkerai/openworker/store"
 	"github.com/openworkerai/openworker/store/memstore"
 )
 
@@ -34,7 +35,7 @@ type violation string
 // Run plays a history. Equal configurations play equally.
 func (s *Stage) Run(cfg Config) (result Result) {
 	w := &world{stage: s, cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x0f1e2d3c)), sessions: map[string]*session{}}
-	w.disk = &disk{w: w, bare: map[string]bool{}, fenced: map[string]bool{}}
+	w.disk = &disk{w: w, bare: map[string]bool{}, fenced: map[string]bool{}, pending: map[string][]change{}, broken: brokenDisk{gone: map[string]bool{}}}
 	w.disk.mem = memstore.New(memstore.Config{Fault: w.disk.fault})
 	w.ledger = newLedger(w)
 	w.result.Seen = map[string]int{}
@@ -55,6 +56,7 @@ func (s *Stage) Run(cfg Config) (result Result) {
 	w.settle()
 	w.stayIdle()
 	w.oneMore()
+	w.begunAnew()
 	w.finish()
 	return w.result
 }
@@ -78,6 +80,14 @@ func (w *world) setUp() {
 	w.rate = pick(w, []float64{0.2, 0.25, 0.33})
 	w.honest = pick(w, []float64{1, 1, 0.7})
 	w.large = pick(w, []int{5_000, 1_000_000})
+	w.blobs = w.stage.blobs
+	if !w.chance(0.2) {
+		w.blobs = w.blobs[:large]
+	}
+	w.filed = pick(w, []float64{0, 0.3, 0.7})
+	w.quota = pick(w, []store.FileQuota{{Files: 3, Bytes: 1 << 20}, {Files: 100, Bytes: 8_000}, {Files: 100, Bytes: 1 << 20}})
+	w.most = pick(w, []int64{4_000, 1 << 30, 1 << 30})
+	w.lapses = pick(w, []int{0, 1, 3})
 	for n := range 1 + w.rng.IntN(3) {
 		w.newSession(fmt.Sprintf("s%d", n+1))
 	}
@@ -104,7 +114,9 @@ func (w *world) chaos() {
 
 // disturb does one thing that a process, a machine or a user may do at any time.
 func (w *world) disturb() {
-	switch n := w.rng.IntN(100); {
+	switch n := w.rng.IntN(115); {
+	case n >= 100:
+		w.disturbFiles(n)
 	case n < 20:
 		w.send()
 	case n < 22:
@@ -137,6 +149,19 @@ func (w *world) disturb() {
 		w.disk.outage()
 	default:
 		w.followers()
+	}
+}
+
+// disturbFiles does one thing to the files of a session.
+func (w *world) disturbFiles(n int) {
+	switch {
+	case w.filed == 0: // nobody has any
+	case n < 110:
+		w.upload()
+	case n < 113:
+		w.discard()
+	default:
+		w.lapse()
 	}
 }
 

@@ -21,6 +21,7 @@ type Stage struct {
 	tools    map[string]toolKind // by catalogue name
 	schema   *tool.Schema        // of every tool that acts
 	fixed    int                 // about the bytes of a request beside the conversation
+	blobs    []*blob             // what people attach
 }
 
 // toolKind is a tool as the world knows it.
@@ -66,7 +67,7 @@ func NewStage() (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.schema = compiled
+	s.schema, s.blobs = compiled, newBlobs()
 	var declared []api.ToolDeclaration
 	var known []engine.Tool
 	for _, name := range []string{"app.pay", "app.mail", "app.put", "app.look"} {
@@ -137,7 +138,7 @@ func (s *Stage) kind(a engine.Agent, modelName string) (string, toolKind) {
 // facts are what is known of a model.
 func (s *Stage) facts(ref api.ModelRef) model.Facts {
 	if ref.Name == smallModel {
-		return model.Facts{Window: smallWindow}
+		return model.Facts{Window: smallWindow, Refused: []string{model.TypePDF}}
 	}
 	return model.Facts{}
 }
@@ -145,4 +146,17 @@ func (s *Stage) facts(ref api.ModelRef) model.Facts {
 // request is what actors are told of requests.
 func (s *Stage) request(_ string, ref api.ModelRef) runtime.RequestFacts {
 	return runtime.RequestFacts{Fixed: s.fixed, Window: s.facts(ref).Window}
+}
+
+// blob finds what has a hash.
+func (s *Stage) blob(sum string) *blob {
+	for _, b := range s.blobs {
+		switch {
+		case b.sum == sum:
+			return b
+		case b.redacted != nil && b.redacted.sum == sum:
+			return b.redacted
+		}
+	}
+	return &blob{}
 }

@@ -44,6 +44,11 @@ type session struct {
 	runs        []string
 	usage       map[string]store.UsageDelta
 
+	imported []api.HistoryImport // what it began with
+	fileIDs  []string            // that files of it have, or had
+	files    map[string]store.File
+	refers   map[string]*engine.File // those that accepted messages refer to
+
 	follower *follower
 }
 
@@ -56,7 +61,7 @@ func (w *world) newSession(id string) {
 		submissions: map[string]engine.Fact{}, cancelled: map[string]bool{}, ended: map[string]bool{}, intents: map[string]bool{},
 		requests: map[string]uint64{}, answered: map[string]bool{}, plans: map[string]engine.Plan{}, givenUp: map[string]bool{}, resolved: map[string]engine.InteractionResolved{},
 		about: map[string]string{}, kinds: map[string]api.InteractionKind{}, calls: map[string]*call{}, grants: map[string]bool{}, approved: map[string]int{},
-		spent: map[string]api.Usage{}, aside: map[string]api.Usage{}, usage: map[string]store.UsageDelta{}}
+		spent: map[string]api.Usage{}, aside: map[string]api.Usage{}, usage: map[string]store.UsageDelta{}, files: map[string]store.File{}, refers: map[string]*engine.File{}}
 	w.sessions[id] = s
 	w.order = append(w.order, s)
 	agent := pick(w, w.stage.agents)
@@ -65,7 +70,7 @@ func (w *world) newSession(id string) {
 	if w.chance(0.2) {
 		created.AutoSkipQuestions = api.Set(w.chance(0.5))
 	}
-	a, err := runtime.Creation(w.newID("x"), id, created,
+	a, err := runtime.Creation(w.newID("x"), id, engine.Create{Event: created, History: s.imports()},
 		store.Creation{Owner: "ann", Agent: agent.Name, Digest: agent.Digest}, origin)
 	if err == nil {
 		_, err = w.disk.mem.Append(w.disk.ctx(), a)
@@ -139,10 +144,12 @@ func (s *session) check(f engine.Fact) {
 		if e.Compact {
 			break
 		}
-		if other, twice := s.texts[e.Text]; twice {
-			w.fail("session %s: message %q is there twice, as %s and %s", s.id, e.Text, other.Run, e.Run)
+		if other, twice := s.texts[textOf(e)]; twice {
+			w.fail("session %s: message %q is there twice, as %s and %s", s.id, textOf(e), other.Run, e.Run)
 		}
-		s.texts[e.Text] = e
+		s.texts[textOf(e)] = e
+		s.sameContent(f, e)
+		s.refer(e)
 		if e.SubmissionID != "" {
 			if _, twice := s.submissions[e.SubmissionID]; twice {
 				w.fail("session %s: submission %s was accepted twice", s.id, e.SubmissionID)
@@ -167,6 +174,10 @@ func (s *session) check(f engine.Fact) {
 		}
 		s.requests[askKey(e.Run, e.Call, e.Attempt, e.Epoch)] = conversation(asJournalled(s.transcript.Context(0)), s.transcript.Guidance().Addendum)
 		s.sized(f)
+	case engine.ModelFailed:
+		if e.Code == api.CodeStoreCorrupt {
+			w.fail("session %s: event %d says of a call that a file is not there, to which a message refers", s.id, f.Number)
+		}
 	case engine.CompactionStarted:
 		if s.cancelled[e.Run] {
 			w.fail("session %s: event %d begins a summary of run %s, which was cancelled", s.id, f.Number, e.Run)

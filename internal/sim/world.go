@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/openworkerai/openworker/store"
 )
 
 // world is everything of one history.
@@ -25,6 +27,12 @@ type world struct {
 	rate   float64 // tokens of a byte, as providers count
 	honest float64 // the part of the small model's window that it really has
 	large  int     // the window of the model whose window nobody knows
+
+	blobs  []*blob         // what may be attached
+	filed  float64         // how often something is
+	quota  store.FileQuota // of each session
+	most   int64           // bytes of files that a provider takes in a request
+	lapses int             // days that may still pass
 
 	tasks    []*task
 	ready    []*task
