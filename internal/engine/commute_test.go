@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -42,7 +43,11 @@ func (w *world) commute() {
 		var input engine.Command
 		switch choose(w.T, "input", []string{"message", "cancel", "answer", "revoke"}) {
 		case "message":
-			input = engine.Message{Text: "me too", WhenBusy: choose(w.T, "when busy", []api.WhenBusy{api.BusyQueue, api.BusyInterrupt})}
+			m := engine.Message{Text: "me too", WhenBusy: choose(w.T, "when busy", []api.WhenBusy{api.BusyQueue, api.BusyInterrupt})}
+			if rapid.Bool().Draw(w.T, "with files") {
+				m.Text, m.Content = "", w.content()
+			}
+			input = m
 		case "cancel":
 			input = w.cancelOf()
 		case "revoke":
@@ -60,6 +65,9 @@ func (w *world) commute() {
 			continue
 		}
 		inputs, other = append(inputs, events...), after
+		if m, ok := input.(engine.Message); ok && m.Content != nil {
+			w.commuted["beside a message with files"]++
+		}
 	}
 	if len(inputs) == 0 {
 		return
@@ -114,8 +122,9 @@ func unnumbered(s *engine.State) *engine.State {
 	if c.Turn != nil {
 		c.Turn.Accepted, c.Turn.Answer, c.Turn.Last = 0, 0, 0
 	}
+	c.Context.Files = unnumberedFiles(c.Context.Files)
 	for i := range c.Queue {
-		c.Queue[i].Accepted = 0
+		c.Queue[i].Accepted, c.Queue[i].Files = 0, unnumberedFiles(c.Queue[i].Files)
 	}
 	for i := range c.Interactions {
 		c.Interactions[i].Number = 0
@@ -123,10 +132,18 @@ func unnumbered(s *engine.State) *engine.State {
 	return c
 }
 
+func unnumberedFiles(files []engine.HeldFile) []engine.HeldFile {
+	files = slices.Clone(files)
+	for i := range files {
+		files[i].Number = 0
+	}
+	return files
+}
+
 func bare(entries []engine.Entry) []string {
 	var out []string
 	for _, e := range entries {
-		out = append(out, fmt.Sprintf("%s %s %s %s %s %t", e.Kind, e.Run, e.CallID, e.Text, e.Code, e.Open))
+		out = append(out, fmt.Sprintf("%s %s %s %s %s %t", e.Kind, e.Run, e.CallID, e.Described(), e.Code, e.Open))
 	}
 	return out
 }

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
 )
@@ -98,4 +101,20 @@ func trip() []engine.HistoryImported {
 		},
 		{{Type: api.ImportAssistant, Text: "to the beach"}},
 	})
+}
+
+// content is a message's content in a world.
+func (w *world) content() []engine.Block {
+	var out []engine.Block
+	for range rapid.IntRange(1, 3).Draw(w.T, "blocks") {
+		out = append(out, choose(w.T, "block", []engine.Block{words("see"), picture(), attached("more.png", "image/png", 1), paper(), notes(), attached("empty.txt", "text/plain", 1)}))
+	}
+	return out
+}
+
+// holds checks that the state knows the files of the model's context.
+func (w *world) holds() {
+	if diff := cmp.Diff(showing(w.transcript.Context(0)), held(w.state.Context.Files)); diff != "" {
+		w.Fatalf("the files of the context and those that the state holds (-context +state):\n%s", diff)
+	}
 }

@@ -356,7 +356,7 @@ func (l *ledger) settled(idle bool) error {
 func request(entries []engine.Entry) model.Request {
 	req := model.Request{Model: "m"}
 	for _, e := range entries {
-		item := model.Item{Text: e.Text}
+		item := model.Item{Text: e.Described()}
 		switch e.Kind {
 		case engine.EntryUser, engine.EntryNotice, engine.EntrySummary:
 			item.Kind = model.UserItem

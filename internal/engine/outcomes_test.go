@@ -56,7 +56,7 @@ func (w *world) modelComesTo(m engine.ModelStarted) engine.Command {
 			Stop: choose(w.T, "stop", []string{engine.StopToolCalls, engine.StopToolCalls, engine.StopToolCalls, engine.StopEnd, engine.StopEnd, engine.StopOutputLimit, engine.StopFiltered, ""})}
 	}
 	return engine.ModelError{Run: m.Run, Call: m.Call, Attempt: m.Attempt, Epoch: m.Epoch, Usage: usage, Message: "busy",
-		Code:      choose(w.T, "why", []api.Code{api.CodeProviderOverloaded, api.CodeProviderOverloaded, api.CodeContextExhausted}),
+		Code:      choose(w.T, "why", []api.Code{api.CodeProviderOverloaded, api.CodeProviderOverloaded, api.CodeContextExhausted, api.CodeRequestTooLarge}),
 		Retryable: choose(w.T, "retryable", often), Cancelled: !choose(w.T, "by itself", often)}
 }
 
@@ -112,7 +112,8 @@ func (w *world) summaryComesTo(c engine.CompactionStarted) engine.Command {
 // planned is what a host plans for the conversation as it is, in whatever room.
 func (w *world) planned(run string) engine.Command {
 	room := choose(w.T, "room", []int{1, 200, 600, 2000, 1 << 20})
-	p, full := w.transcript.Plan(engine.Window{Run: run, Room: room, Source: choose(w.T, "source", []int{200, 1 << 20}), Summary: 20, All: rapid.Bool().Draw(w.T, "all")})
+	p, full := w.transcript.Plan(engine.Window{Run: run, Room: room, Source: choose(w.T, "source", []int{200, 1 << 20}), Summary: 20,
+		All: rapid.Bool().Draw(w.T, "all"), Bare: rapid.Bool().Draw(w.T, "bare")})
 	return engine.Compact{Run: run, Epoch: w.epoch, Plan: p, Full: full}
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +24,9 @@ type talk struct {
 	live    *Transcript
 	size    Context
 	notices int
-	queue   []TurnAccepted
+	queue   []Fact // of messages
 	run     string
+	began   uint64   // the number of its message
 	waiting []string // open calls
 	unknown []string // calls that a late outcome may come for
 	calls   int
@@ -32,7 +34,13 @@ type talk struct {
 	since   int
 }
 
-func newTalk(t *rapid.T) *talk { return &talk{T: t, whole: NewTranscript(), live: NewContext()} }
+func newTalk(t *rapid.T) *talk {
+	k := &talk{T: t, whole: NewTranscript(), live: NewContext()}
+	if k.number("imported", 2) == 0 {
+		k.imports()
+	}
+	return k
+}
 
 // number draws one that is not mostly small.
 func (k *talk) number(label string, most int) int {
@@ -61,9 +69,9 @@ func (k *talk) put(e Event) {
 	switch e := e.(type) { // as the fold of a state does
 	case TurnAccepted:
 		if e.Queued {
-			k.queue = append(k.queue, e)
+			k.queue = append(k.queue, f)
 		} else {
-			k.begun(e)
+			k.begun(f)
 		}
 	case TurnStarted:
 		k.begun(k.queue[0])
@@ -71,16 +79,18 @@ func (k *talk) put(e Event) {
 	case ToolLate:
 		k.notices += contextBytes(e)
 	case CompactionFinished:
-		k.size.compacted(e.Plan, 0, len(e.Summary))
+		k.size.compacted(e.Plan, k.began, len(e.Summary))
 	default:
 		k.size.add(contextBytes(e))
 	}
 	k.check()
 }
 
-func (k *talk) begun(e TurnAccepted) {
+func (k *talk) begun(f Fact) {
+	e := f.Event.(TurnAccepted)
 	k.size.add(contextBytes(e) + k.notices)
-	k.notices, k.run = 0, e.Run
+	k.size.Files = append(k.size.Files, heldFiles(f.Number, e.Content)...)
+	k.notices, k.run, k.began = 0, e.Run, f.Number
 }
 
 func (k *talk) check() {
@@ -93,6 +103,9 @@ func (k *talk) check() {
 	}
 	if got := sum(context); got != k.size.Bytes {
 		k.Fatalf("after %s the context has %d bytes, the running figure says %d", k.facts[len(k.facts)-1].Event.Kind(), got, k.size.Bytes)
+	}
+	if diff := differ(filesOf(context), k.size.Files); diff != "" {
+		k.Fatalf("the files of the context and those of the running figure (-context +figure):\n%s", diff)
 	}
 	if k.since == k.live.Generation() {
 		if diff := differ(k.before, context[:min(len(k.before), len(context))]); diff != "" {
@@ -122,7 +135,7 @@ func sum(entries []Entry) (n int) {
 // message begins a turn: one that was queued, a new one, or one without a message.
 func (k *talk) message() {
 	if len(k.queue) > 0 {
-		k.put(TurnStarted{Run: k.queue[0].Run})
+		k.put(TurnStarted{Run: k.queue[0].Event.run()})
 		return
 	}
 	k.put(k.accepted(false))
@@ -130,7 +143,11 @@ func (k *talk) message() {
 
 func (k *talk) accepted(queued bool) TurnAccepted {
 	e := TurnAccepted{Run: fmt.Sprintf("r%d", len(k.facts)), Queued: queued, Compact: k.number("without a message", 7) == 0, Addendum: k.one("addendum", "", "be brief")}
-	if !e.Compact {
+	switch {
+	case e.Compact:
+	case k.number("files", 2) == 0:
+		e.Content = k.content()
+	default:
 		e.Text = k.text("message")
 	}
 	return e
@@ -174,7 +191,7 @@ func (k *talk) results() {
 			k.late()
 		case "cancel a queued one":
 			if n := len(k.queue); n > 0 {
-				run := k.queue[n-1].Run
+				run := k.queue[n-1].Event.run()
 				k.queue = k.queue[:n-1]
 				k.put(TurnEnded{Run: run, Status: api.StatusCancelled})
 			}
@@ -201,12 +218,14 @@ func (k *talk) late() {
 func (k *talk) anyPlan() CompactionFinished {
 	e := CompactionFinished{Run: k.run, Summary: k.text("summary")}
 	e.Plan.ItemBytes = []int{0, 0, 512, 700, 3000}[k.number("item bytes", 4)]
-	if context := k.live.Context(0); len(context) > 0 && k.number("only shortened", 3) > 0 {
+	kept := k.live.Context(0)
+	if len(kept) > 0 && k.number("only shortened", 3) > 0 {
 		e.Plan.Items = 1
-		if i := k.number("cut", len(context)); i < len(context) {
-			e.Plan.Keep = context[i].Number
+		if kept = kept[k.number("cut", len(kept)):]; len(kept) > 0 {
+			e.Plan.Keep = kept[0].Number
 		}
 	}
+	k.anyFiles(&e.Plan, kept)
 	again := k.refold(func(Fact) bool { return true })
 	again.Apply(Fact{Number: again.Head() + 1, Event: e})
 	e.Plan.Bytes = sum(again.Context(0))
@@ -394,10 +413,11 @@ func (k *talk) planned(w Window) *Full {
 				}
 			}
 			return full
-		case p.Items == 0 && p.ItemBytes == 0:
+		case p.empty():
 			if size > w.Room || p.Bytes != size {
 				k.Fatalf("nothing is to be done about %d bytes in a room of %d: %+v", size, w.Room, p)
 			}
+			k.inEffect(Plan{Files: slices.DeleteFunc(contentOf(k.live.Context(0)), func(n uint64) bool { return n == k.began })}, w, k.live.Context(0))
 			return nil
 		case p.Items != len(older) || p.ItemBytes != 0 && p.ItemBytes < minItemBytes:
 			k.Fatalf("%+v with %d older entries", p, len(older))
@@ -409,7 +429,9 @@ func (k *talk) planned(w Window) *Full {
 		if p.Items > 0 {
 			summary = strings.Repeat("s", k.number("summary", 2*w.Summary))
 		}
+		before := slices.Clone(k.live.Context(0))
 		k.put(CompactionFinished{Run: k.run, Plan: p, Summary: summary})
+		k.inEffect(p, w, before)
 		if current >= 0 {
 			if diff := differ(said, k.live.Context(0)[message(k.live.Context(0), k.run)]); diff != "" {
 				k.Fatalf("the current message (-before +after):\n%s", diff)
@@ -432,7 +454,7 @@ func TestPlansEndWithAContextThatFitsOrWithWhatDoesNot(t *testing.T) { // C45
 		w.Source, w.Target = k.number("source", 20_000)+1, k.number("target", w.Room)
 		for range k.number("turns", 5) + 1 {
 			k.turn(func() {
-				w.All = k.number("all", 7) == 0
+				w.All, w.Bare = k.number("all", 7) == 0, k.number("bare", 3) == 0
 				if k.planned(w) == nil {
 					fitted++
 				} else {
