@@ -222,6 +222,17 @@ func TestArgumentsComeCompactAndOtherwiseAsTheyWere(t *testing.T) {
 	}
 }
 
+func TestANameMayHaveEachCharacterThatModelsSee(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"A", "azAZ09_-", strings.Repeat("Z", 64), "app__lookup"} {
+		call := calls("any ID, é", "{}")
+		call.Name = name
+		if err := imported(false, says("a"), call, returns("any ID, é", "")); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // conversation draws one that is right: calls get their results later, in any order and with anything between.
 func conversation(t *rapid.T) []api.HistoryImport {
 	text := rapid.SampledFrom([]string{"a", "é😀", "line\nline", " <b>", "a\u2028b"})

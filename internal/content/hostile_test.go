@@ -155,6 +155,7 @@ func TestADamagedOrMovingFileIsRefusedWithItsReason(t *testing.T) {
 		{"a WebP of another lossless version", riff(riffChunk("VP8L", []byte{0x2f, 0, 0, 0, 0x20, 0})), "does not begin as image data"},
 		{"a WebP with short lossless data", riff(riffChunk("VP8L", []byte{0x2f, 0, 0})), "does not begin as image data"},
 		{"a WebP without width", riff(vp8(edit(lossy[20:], 6, 0, 0))), "does not begin as image data"},
+		{"a WebP without height", riff(vp8(edit(lossy[20:], 8, 0, 0))), "does not begin as image data"},
 		{"a WebP of two images", riff(vp8(lossy[20:]), vp8(lossy[20:])), "image data twice"},
 		{"a WebP with two sizes", riff(extended(0, 24), vp8(lossy[20:])), "25 × 16 pixels by its header and 24 × 16"},
 		{"a WebP with a late header", riff(vp8(lossy[20:]), extended(0, 23)), "not the first"},
