@@ -53,7 +53,6 @@ var boundTests = []test{
 		}
 		s.ends(s.deliver(id, left, right), api.StatusCompleted)
 		s.ends(s.deliver(id, left, text("x"), last.inline(), right), api.StatusCompleted)
-		s.ends(s.deliver(id, a.inline(), b.inline(), last.inline()), api.StatusCompleted)
 		s.room(id, api.MaxSessionFileBytes-api.MaxMessageFileBytes)
 	}},
 	{"AT3 a message has at most 32 blocks, files and texts together, and at least one", func(s *stage) {
