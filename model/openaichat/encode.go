@@ -2,7 +2,6 @@ package openaichat
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	"github.com/openworkerai/openworker/model"
@@ -12,7 +11,9 @@ import (
 // appendRequest appends the body of a request. Written by hand: it is done anew for the whole history at each
 // call, and reflection takes ten times as long.
 func (p *Provider) appendRequest(b []byte, req model.Request) []byte {
-	b = slices.Grow(b, wire.Room(req.Items))
+	if room := wire.Room(req.Items); room > cap(b)-len(b) {
+		b = append(make([]byte, 0, len(b)+room), b...)
+	}
 	b = append(b, `{"model":`...)
 	b = wire.AppendString(b, req.Model)
 	b = append(b, `,"stream":true`...)

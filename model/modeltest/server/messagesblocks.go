@@ -215,10 +215,10 @@ func (b messagesBlock) addPart(m *Message, allowed ...string) error {
 	if b.Source == nil || b.Source.Type != "base64" {
 		return errors.New("a source that is not of type base64")
 	}
-	part, err := newPart(b.Source.MediaType, b.Title, b.Source.Data, allowed...)
 	if b.Type == "image" && len(b.Source.Data) > maxImage {
 		return fmt.Errorf("image exceeds 10 MB maximum: %d bytes > %d bytes", len(b.Source.Data), maxImage)
 	}
+	part, err := newPart(b.Source.MediaType, b.Title, b.Source.Data, allowed...)
 	m.Parts = append(m.Parts, part)
 	return err
 }
