@@ -174,9 +174,9 @@ func (w *world) checkMessage(session string, m *filesMessage) {
 	}
 }
 
-// checkFiles: the store has the files of the messages, accepted and whole, and nothing else; so nothing else counts for the
-// session's quota. No victim has it open.
-func (w *world) checkFiles(messages ...*filesMessage) {
+// checkFiles: the session has the files of the messages, accepted and whole, and nothing else; so nothing else counts for
+// its quota. No victim has the store open.
+func (w *world) checkFiles(session string, messages ...*filesMessage) {
 	w.t.Helper()
 	want, got := map[string]string{}, map[string]string{}
 	for _, m := range messages {
@@ -186,7 +186,8 @@ func (w *world) checkFiles(messages ...*filesMessage) {
 	}
 	bytesOf := map[string][]byte{}
 	path := filepath.Join(w.args[1], "openworker.db")
-	query(w.t, path, `SELECT f.sha256, f.state, c.data FROM files f LEFT JOIN chunks c ON c.file = f.key ORDER BY f.key, c.number`, func(scan func(into ...any) error) error {
+	query(w.t, path, `SELECT f.sha256, f.state, c.data FROM files f JOIN sessions s ON s.key = f.session
+		LEFT JOIN chunks c ON c.file = f.key WHERE s.id = '`+session+`' ORDER BY f.key, c.number`, func(scan func(into ...any) error) error {
 		var sum, state string
 		var data []byte
 		if err := scan(&sum, &state, &data); err != nil {
@@ -227,11 +228,45 @@ func TestAKillDuringAMessageWithFilesLosesNoFileAndSendsNoPart(t *testing.T) {
 			w.t.Errorf("the result is %+v", r)
 		}
 		w.checkMessage(id, m)
-		w.atEnd = func() { w.checkFiles(m) }
+		w.atEnd = func() { w.checkFiles(id, m) }
 		return id
 	}
 	killEverywhere(t, []scenario{
 		{name: "files that the Go package uploads at responses", args: []string{"-face", "go", "-protocol", "responses"}, act: act},
 		{name: "files within the message at messages", args: []string{"-protocol", "messages"}, act: act},
 	})
+}
+
+// What a death left of an upload counts for nobody's quota twice: a session takes as many files as ever.
+func TestASessionTakesAsManyFilesAsEverAfterAKillWithinAnUpload(t *testing.T) {
+	t.Parallel()
+	m := newFilesMessage(t, "say files")
+	w := newWorld(t, "-face", "go")
+	w.model.sent = m
+	w.next = [][]string{{"-kill", "upload.chunk.after#4"}, {"-kill", "upload.commit.before#1"}, {"-kill", "append.after/turn_accepted#1"}}
+	id := w.create("s")
+	w.finish(w.send(id, "1", "", m.parts...))
+	if w.deaths != 3 {
+		t.Fatalf("%d victims died, 3 should have", w.deaths)
+	}
+	w.checkMessage(id, m)
+	w.check(id)
+	path := filepath.Join(t.TempDir(), "more.txt")
+	upload := func(n int) error {
+		if err := os.WriteFile(path, fmt.Appendf(nil, "file %d", n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.try(chaos.Command{Op: "upload", Session: id, Parts: []chaos.Part{{File: path}}})
+		return err
+	}
+	n := len(m.data)
+	for ; n < api.MaxSessionFiles; n++ {
+		if err := upload(n); err != nil {
+			t.Fatalf("file %d of %d: %v", n+1, api.MaxSessionFiles, err)
+		}
+	}
+	if err := upload(n); api.CodeOf(err) != api.CodeAttachmentQuota {
+		t.Errorf("file %d: %v, want %s", n+1, err, api.CodeAttachmentQuota)
+	}
+	w.close()
 }
