@@ -26,7 +26,7 @@ type Files interface {
 	// ErrFileConflict where chunks are missing.
 	Seal(ctx context.Context, session, id string, found FileType, now time.Time) (File, error)
 	// Discard removes a file that no message refers to. One that is not there, or is referred to, stays as it is.
-	// Nothing of its bytes is left in the store's files, as with any other way to remove it: once nobody reads any more.
+	// Of a removed file, however it was removed, no byte is left in the store's files shortly after.
 	Discard(ctx context.Context, session, id string) error
 	// File finds a file, also one that has expired and is not removed yet. ErrFileNotFound.
 	File(ctx context.Context, session, id string) (File, error)

@@ -14,6 +14,11 @@
 // Reads come from a pool of connections and see committed data only; none is open over a wait, and a writer
 // that waits for another process does not hold them up.
 //
+// What users attach is kept in chunks, a row each. A removal takes the file's row and leaves its chunks to the writer,
+// which overwrites them with zeros in steps of a MiB, whenever nobody waits, and then empties the log: so the largest
+// removal holds nobody up, and no byte stays (GR3). If the process dies before, the next that opens the store, or that
+// fences the dead one, goes on with it.
+//
 // Each registered process keeps a lock of the operating system on its file in owners/. The kernel drops it
 // with the process, however that ends: so a free lock proves a death at once, and a lock that is held while
 // the lease has run out means a process that stands still.
