@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/config"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/document"
 	"github.com/openworkerai/openworker/store/sqlite"
@@ -103,6 +105,21 @@ func (m *Main) nextStep(err error) string {
 			return m.here("openworker approvals show "+open) + " shows what is asked and how it is answered"
 		}
 		return "wait for its end, or " + m.again(cmp.Or(m.session, "SESSION")) + " joins it, and Ctrl-C there cancels it"
+	case api.CodeUnsupportedMedia:
+		return "a file is PNG, JPEG, GIF or WebP that does not move, PDF, or text in UTF-8, and one that the model takes: convert it, or name another model with --model or OPENWORKER_MODEL"
+	case api.CodeAttachmentTooLarge:
+		return fmt.Sprintf("a file may have %s and the files of a message %s, at some providers less: make it smaller, or send the files with several messages",
+			attached.Size(api.MaxFileBytes), attached.Size(api.MaxMessageFileBytes))
+	case api.CodeAttachmentQuota:
+		return "send it in a new session, without --session; files that were uploaded and not sent make room after 24 hours"
+	case api.CodeAttachmentNotFound:
+		return "send the message with the file once more: what no message refers to is kept for 24 hours"
+	case api.CodeUploadConflict:
+		return "see that nothing writes to the file, and send the message once more"
+	case api.CodeUninspectableContent:
+		return "a guardrail looks into texts alone: send the file's text, or talk to an agent without it, and without --guardrail; a file that was sent before stays in its session"
+	case api.CodeInvalidHistory:
+		return "correct the item that is named: openworker sessions import --help shows the form"
 	case api.CodeCredentialsMissing, api.CodeAuthenticationFailed, api.CodeQuotaExhausted, api.CodeModelNotFound, api.CodeProviderUnreachable:
 		if answers {
 			return m.aboutServer(code, p)

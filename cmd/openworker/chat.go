@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -22,13 +23,17 @@ What is pasted is one message. --session goes on with a session and shows where 
 stands, --continue with the one in which something happened last; whatever it
 was doing goes on as well, and so does the model of its last turn.
 
+The files of --attach go with the first message; /attach FILE adds files to the
+next one and shows each, /detach takes one back.
+
 When standard input or output is no terminal, or a dumb one, or with --json,
 each line is a message, the answers are printed plainly, and the first turn that
 does not complete ends the program with its exit code; --session prints first what
-the turn that was under way came to.`,
+the turn that was under way came to. /attach and /detach are the only commands.`,
 		Example: `  openworker chat
   openworker chat --continue
   openworker chat --session SESSION
+  openworker chat --attach photo.png --attach notes.txt
   echo "hello" | openworker chat`,
 		Args: cobra.NoArgs,
 		RunE: m.begin(func(ctx context.Context, _ []string) error {
@@ -54,6 +59,12 @@ the turn that was under way came to.`,
 
 // pipe reads messages from another program. Nothing is made before the first one.
 func (m *Main) pipe(ctx context.Context, s settings) (err error) {
+	files, err := m.attach(s.attach)
+	if err != nil {
+		return err
+	}
+	next := &staging{m: m}
+	next.tray.Back(files...)
 	t, err := m.talk(ctx, s)
 	if err != nil {
 		return err
@@ -71,12 +82,13 @@ func (m *Main) pipe(ctx context.Context, s settings) (err error) {
 			return err
 		}
 	}
+	m.noteFiles(files)
 	for {
 		var line string
 		select {
 		case text, ok := <-input.next:
 			if !ok {
-				return input.err
+				return cmp.Or(input.err, next.left())
 			}
 			line = text
 		case <-m.Interrupts:
@@ -85,8 +97,15 @@ func (m *Main) pipe(ctx context.Context, s settings) (err error) {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
+		line, done, err := next.take(line)
+		if err != nil {
+			return err
+		}
+		if done {
+			continue
+		}
 		m.noCommand(line)
-		result, err := t.send(ctx, line)
+		result, err := t.send(ctx, line, next.tray.Take())
 		if err != nil {
 			return err
 		}
@@ -121,6 +140,6 @@ func (t *talk) resume(ctx context.Context) error {
 // noCommand warns of a line that is a command to a person's chat: here it is a message like any other.
 func (m *Main) noCommand(line string) {
 	if name, ok := chatui.CommandIn(line); ok {
-		m.note("%s is sent to the model as a message: only a chat in a terminal has commands; openworker --help lists the program's", name)
+		m.note("%s is sent to the model as a message: only a chat in a terminal has commands besides /attach and /detach; openworker --help lists the program's", name)
 	}
 }

@@ -7,6 +7,9 @@
 // (what is typed there, or comes through a pipe), screen.go and progress.go (a turn on a terminal, and for whoever waits),
 // timeline.go (a journal as lines) and advice.go (what to do about an error). Only this package reads the environment.
 //
+// message.go checks a message and reads the files that go with it, which are package attached's; staging.go keeps them
+// between the lines of a chat that no person types. import.go and export.go carry conversations in and out.
+//
 // What sessions wait for is listed by approvals.go and answered by decisions.go, from any process. The guardrails that the
 // program has are in guards.go; every harness that it opens has them, so that sessions which name them go on.
 //

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 
@@ -15,14 +16,20 @@ import (
 
 func (m *Main) exportCommand() *cobra.Command {
 	var file string
+	var portable bool
 	cmd := &cobra.Command{
 		Use:   "export SESSION",
 		Short: "Write a session's whole journal, to keep or to hand out",
 		Long: `Writes a session's whole journal as JSON, an event a line, oldest first, to
-standard output or with -o to a new file that only you may read. Secrets and a
-provider's own data are not in it.`,
+standard output or with -o to a new file that only you may read. Secrets, a
+provider's own data and the bytes of files are not in it.
+
+With --portable it writes the conversation alone, in the form that openworker
+sessions import reads: texts, tool calls and results; each file is one line of
+text. Where that breaks a bound of imports it is said, and nothing is written.`,
 		Example: `  openworker export SESSION
-  openworker export SESSION -o session.jsonl`,
+  openworker export SESSION -o session.jsonl
+  openworker export SESSION --portable -o conversation.json`,
 		Args:              one,
 		ValidArgsFunction: m.completeOne(m.sessionIDs),
 		RunE: m.begin(func(ctx context.Context, args []string) (err error) {
@@ -39,22 +46,37 @@ provider's own data are not in it.`,
 			if err != nil {
 				return err
 			}
+			write := func(w io.Writer) error { return session.Export(ctx, w) }
+			if portable {
+				items, err := session.PortableHistory(ctx)
+				if api.CodeOf(err) == api.CodeInvalidHistory {
+					return advised{err, "the whole journal has no such bound: leave out --portable"}
+				}
+				if err != nil {
+					return err
+				}
+				write = func(w io.Writer) error {
+					_, err := w.Write(openworker.EncodeHistory(items))
+					return err
+				}
+			}
 			if file != "" {
-				return exportTo(ctx, session, file)
+				return exportTo(file, write)
 			}
 			out := bufio.NewWriter(m.Stdout)
-			if err := session.Export(ctx, out); err != nil {
+			if err := write(out); err != nil {
 				return err
 			}
 			return out.Flush()
 		}),
 	}
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this file, which must not be there yet")
+	cmd.Flags().BoolVar(&portable, "portable", false, "the conversation alone, as openworker sessions import reads it")
 	return cmd
 }
 
 // exportTo leaves a whole file or none.
-func exportTo(ctx context.Context, session *openworker.Session, name string) error {
+func exportTo(name string, write func(io.Writer) error) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return api.Errorf(api.CodeInvalidRequest, "%s is there already; name a new file", name)
@@ -63,7 +85,7 @@ func exportTo(ctx context.Context, session *openworker.Session, name string) err
 		return api.Errorf(api.CodeInvalidRequest, "the export cannot be written: %w", err)
 	}
 	out := bufio.NewWriter(file)
-	err = errors.Join(session.Export(ctx, out), out.Flush(), file.Close())
+	err = errors.Join(write(out), out.Flush(), file.Close())
 	if err != nil {
 		_ = os.Remove(name)
 	}

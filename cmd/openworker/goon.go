@@ -56,7 +56,8 @@ func (t *talk) last(ctx context.Context, state openworker.SessionState) error {
 	return nil
 }
 
-// newestTurn is a session's newest turn as it was accepted; found is false where there is none.
+// newestTurn is a session's newest turn as it was accepted; found is false where there is none, and no imported conversation
+// either.
 func newestTurn(ctx context.Context, h *openworker.Harness, session string, lastEvent uint64) (turn api.TurnAccepted, found bool, err error) {
 	for until := lastEvent; until > 0 && !found; {
 		from := until - min(until, api.MaxPage)
@@ -68,6 +69,7 @@ func newestTurn(ctx context.Context, h *openworker.Harness, session string, last
 			if d, ok := decode[api.TurnAccepted](e); ok && e.Type == api.EventTurnAccepted {
 				turn, found = d, true
 			}
+			found = found || e.Type == api.EventHistoryImported
 		}
 		until = from
 	}

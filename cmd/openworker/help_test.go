@@ -21,6 +21,7 @@ func TestHelp(t *testing.T) {
 		{"sessions-show", "sessions show --help"},
 		{"sessions-delete", "sessions delete --help"},
 		{"sessions-grants", "sessions grants --help"},
+		{"sessions-import", "sessions import --help"},
 		{"sessions-compact", "sessions compact --help"},
 		{"approvals", "approvals --help"},
 		{"approvals-list", "approvals list --help"},

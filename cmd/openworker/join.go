@@ -26,7 +26,7 @@ func (m *Main) talk(ctx context.Context, s settings) (*talk, error) {
 		return nil, err
 	}
 	t := &talk{m: m, harness: h, settings: s, choice: c, agent: def, before: before, opening: m.noteFirst}
-	t.options.Guardrails = s.guards
+	t.options.Guardrails, t.options.SubmissionID = s.guards, s.submit
 	if s.tokens != 0 {
 		t.options.Limits.MaxOutputTokensPerCall = &s.tokens
 	}
@@ -200,7 +200,7 @@ func (t *talk) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	var options openworker.SessionOptions
+	options := openworker.InitialHistory(t.history...)
 	if t.resumed != nil || t.choice.model != t.agent.DefaultModel { // another was asked for than the agent's own
 		options.Model = &t.choice.model
 	}

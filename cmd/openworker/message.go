@@ -1,16 +1,19 @@
 package main
 
 import (
+	"runtime"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 )
 
-// checkMessage refuses what no session takes, before one is made for it.
-func checkMessage(text string) error {
+// checkMessage refuses what no session takes, before one is made for it. With files a message needs no text.
+func checkMessage(text string, files []attached.File) error {
 	switch {
-	case strings.TrimSpace(text) == "":
+	case strings.TrimSpace(text) == "" && len(files) == 0:
 		return api.Errorf(api.CodeInvalidRequest, "the message is empty; give at least one character that is not white space")
 	case len(text) > api.MaxMessageBytes:
 		return api.Errorf(api.CodeInvalidRequest, "the message has more than %d bytes, which is the most that one may have", api.MaxMessageBytes)
@@ -19,5 +22,45 @@ func checkMessage(text string) error {
 	case strings.ContainsRune(text, 0):
 		return api.Errorf(api.CodeInvalidRequest, "the message holds a NUL character at byte %d; leave it out", strings.IndexByte(text, 0))
 	}
-	return nil
+	return attached.Check(text, files)
+}
+
+// partsOf is what a message is made of behind its text.
+func partsOf(files []attached.File, options openworker.TurnOptions) []openworker.Part {
+	parts := []openworker.Part{options}
+	for _, f := range files {
+		parts = append(parts, f.Attachment)
+	}
+	return parts
+}
+
+// attach reads the files that --attach names.
+func (m *Main) attach(names []string) ([]attached.File, error) {
+	paths := make([]string, len(names))
+	for n, name := range names {
+		paths[n] = attached.Expand(name, m.home())
+	}
+	files, err := attached.Read(paths...)
+	if err != nil {
+		return nil, err
+	}
+	var tray attached.Tray
+	return files, tray.Put(files...)
+}
+
+// home is what "~" stands for in a path, "" where that is not known.
+func (m *Main) home() string {
+	name := "HOME"
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE"
+	}
+	dir, _ := m.Lookup(name)
+	return dir
+}
+
+// noteFiles says what goes with the next message.
+func (m *Main) noteFiles(files []attached.File) {
+	for _, f := range files {
+		m.note("attached %s", f)
+	}
 }

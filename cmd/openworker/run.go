@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,18 +22,27 @@ type settings struct {
 	noTools bool
 	tokens  int
 	guards  []string // guardrails of these messages, besides the agent's
+	attach  []string // files of the first message
+	submit  string   // the submission ID of a run's message
 }
 
 func (s *settings) flags(cmd *cobra.Command) {
+	s.agentFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&s.session, "session", "", "go on with this session instead of a new one")
+	flags.StringArrayVar(&s.guards, "guardrail", nil, "besides the agent's, the guardrail `NAME` for these messages: sensitive; may be repeated")
+	flags.IntVar(&s.tokens, "max-output-tokens", 0, "most that one model call may write (default 8192, or less if the model's own maximum is)")
+	flags.StringArrayVar(&s.attach, "attach", nil, "a `FILE` that goes with the message, the first one of a chat: PNG, JPEG, GIF, WebP, PDF or text; may be repeated")
+}
+
+// agentFlags are the options that make a new session.
+func (s *settings) agentFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringVar(&s.model, "model", "", "the model, as name or Provider/name; also OPENWORKER_MODEL")
 	flags.StringVar(&s.agent, "agent", "", "a new session's agent: a YAML file (with .yaml or a slash in its name), or the name of an agent in the store")
 	flags.StringVar(&s.system, "system", "", "instructions of a new session's agent")
 	flags.StringVar(&s.approve, "approve", "never", "ask before a tool call: always|never")
 	flags.BoolVar(&s.noTools, "no-tools", false, "a new session's agent has no tools")
-	flags.StringArrayVar(&s.guards, "guardrail", nil, "besides the agent's, the guardrail `NAME` for these messages: sensitive; may be repeated")
-	flags.IntVar(&s.tokens, "max-output-tokens", 0, "most that one model call may write (default 8192, or less if the model's own maximum is)")
 }
 
 // check refuses values that the flags do not take.
@@ -43,6 +54,12 @@ func (s *settings) check(flags *pflag.FlagSet) error {
 		return misused("--approve is %q; give always or never, or --agent with a file whose approvals have another mode, auto or only", s.approve)
 	case flags.Changed("max-output-tokens") && s.tokens < 1:
 		return misused("--max-output-tokens is %d; give at least 1, or leave it out", s.tokens)
+	case slices.Contains(s.attach, ""), slices.Contains(s.attach, "-"):
+		return misused("--attach names a file; standard input is none: put it into a file, or send it as the text")
+	case flags.Changed("submission-id") && s.submit == "":
+		return misused("--submission-id is empty; give an ID that is this message's alone")
+	case s.submit != "" && s.session == "":
+		return misused("--submission-id tells the messages of one session apart; name the session with --session")
 	}
 	if err := checkGuardrails(s.guards); err != nil {
 		return err
@@ -70,22 +87,29 @@ func (m *Main) runCommand() *cobra.Command {
 		Use:   "run TEXT",
 		Short: "Send one message and print the answer",
 		Long: `Sends one message, to a new session or with --session to an old one, and prints
-the answer. TEXT "-" is all of standard input. Ctrl-C cancels the turn; soon
-again it leaves, and the turn goes on when its session is opened.
+the answer. TEXT "-" is all of standard input. The files of --attach go behind
+the text, in their order; with one the text may be left out. Ctrl-C cancels the
+turn; soon again it leaves, and the turn goes on when its session is opened.
 
 What the turn asks is asked at a terminal; where there is none, the exit code is
 4. openworker approvals answers in any case, also while this runs.`,
 		Example: `  openworker run "Say hello"
   openworker run --session SESSION "And now in French"
   openworker run --agent reviewer.yaml --model anthropic "Look at this"
+  openworker run --attach plan.pdf --attach site.png "What is missing?"
   openworker run --guardrail sensitive "My card is 4111 1111 1111 1111"
   git diff | openworker run --json --system "Review this change." -`,
-		Args: one,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && len(s.attach) > 0 {
+				return nil
+			}
+			return one(cmd, args)
+		},
 		RunE: m.begin(func(ctx context.Context, args []string) error {
 			if err := s.check(cmd.Flags()); err != nil {
 				return err
 			}
-			text := args[0]
+			text := strings.Join(args, "")
 			if text == "-" {
 				data, err := io.ReadAll(io.LimitReader(m.Stdin, api.MaxMessageBytes+1))
 				if err != nil {
@@ -97,11 +121,16 @@ What the turn asks is asked at a terminal; where there is none, the exit code is
 		}),
 	}
 	s.flags(cmd)
+	cmd.Flags().StringVar(&s.submit, "submission-id", "", "an `ID` of your own: the same message with the same ID is accepted once in a session, whatever was lost on the way")
 	return cmd
 }
 
 func (m *Main) run(ctx context.Context, s settings, text string) (err error) {
-	if err := checkMessage(text); err != nil {
+	files, err := m.attach(s.attach)
+	if err != nil {
+		return err
+	}
+	if err := checkMessage(text, files); err != nil {
 		return err
 	}
 	t, err := m.talk(ctx, s)
@@ -116,7 +145,8 @@ func (m *Main) run(ctx context.Context, s settings, text string) (err error) {
 		t.lines = readLines(m.Stdin, m.Stdout)
 		defer t.lines.close()
 	}
-	result, err := t.send(ctx, text)
+	m.noteFiles(files)
+	result, err := t.send(ctx, text, files)
 	if err != nil {
 		return err
 	}

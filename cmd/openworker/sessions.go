@@ -12,6 +12,7 @@ import (
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
 )
 
@@ -32,6 +33,8 @@ Wherever a command names a session, the beginning of its ID is enough: at least
   openworker sessions show SESSION
   openworker sessions grants SESSION
   openworker sessions compact SESSION
+  openworker sessions import conversation.json --agent reviewer.yaml
+  openworker sessions export SESSION --portable
   openworker sessions delete --idle-for 720h`,
 		Args: cobra.NoArgs,
 		RunE: m.begin(func(ctx context.Context, _ []string) (err error) {
@@ -51,8 +54,9 @@ Wherever a command names a session, the beginning of its ID is enough: at least
 				if err != nil {
 					return err
 				}
+				said := attached.Brief(first.Text, first.Content)
 				switch {
-				case first.Text == "" && !all:
+				case said == "" && !all:
 					hidden++
 				case m.json:
 					m.printJSON(out, listed{info.Reference.Session, info, brief(first.Text)})
@@ -62,7 +66,7 @@ Wherever a command names a session, the beginning of its ID is enough: at least
 						return err
 					}
 					list.add(info.Reference.Session, activity, info.Updated.Local().Format(time.DateTime+" MST"),
-						strconv.FormatUint(info.LastEvent, 10), agentOrModel(info.Reference.Agent, first.Model), quotedOr(first.Text))
+						strconv.FormatUint(info.LastEvent, 10), agentOrModel(info.Reference.Agent, first.Model), quotedOr(said))
 				}
 			}
 			list.print(out, m.Terminal, m.paint())
@@ -77,7 +81,7 @@ Wherever a command names a session, the beginning of its ID is enough: at least
 		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "sessions without a message too")
-	cmd.AddCommand(m.sessionsShowCommand(), m.grantsCommand(), m.compactCommand(), m.deleteCommand())
+	cmd.AddCommand(m.sessionsShowCommand(), m.grantsCommand(), m.compactCommand(), m.importCommand(), m.exportCommand(), m.deleteCommand())
 	return cmd
 }
 
@@ -91,10 +95,11 @@ type listed struct {
 // firstMessage is how a session's first message begins, "" while there is none.
 func firstMessage(ctx context.Context, h *openworker.Harness, info openworker.SessionInfo) (string, error) {
 	first, err := firstTurn(ctx, h, info)
-	return brief(first.Text), err
+	return attached.Brief(first.Text, first.Content), err
 }
 
-// firstTurn is a session's first turn as it was accepted, without a text while there is none.
+// firstTurn is a session's first turn as it was accepted, without a text while there is none. An imported conversation's
+// first message counts as one, that no model is told of.
 func firstTurn(ctx context.Context, h *openworker.Harness, info openworker.SessionInfo) (api.TurnAccepted, error) {
 	for after := uint64(0); after < info.LastEvent; {
 		page, err := h.Service().Events(ctx, api.EventQuery{Session: info.Reference.Session, After: after, Limit: 5})
@@ -107,6 +112,9 @@ func firstTurn(ctx context.Context, h *openworker.Harness, info openworker.Sessi
 		for _, e := range page.Events {
 			if d, ok := decode[api.TurnAccepted](e); ok && e.Type == api.EventTurnAccepted {
 				return d, nil
+			}
+			if d, ok := decode[api.HistoryImported](e); ok && e.Type == api.EventHistoryImported && len(d.Items) > 0 {
+				return api.TurnAccepted{Text: d.Items[0].Text}, nil
 			}
 			after = e.Number
 		}

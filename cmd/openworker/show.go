@@ -11,6 +11,7 @@ import (
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 )
 
 func (m *Main) sessionsShowCommand() *cobra.Command {
@@ -173,10 +174,17 @@ func (m *Main) printState(s openworker.SessionState, activity string, ended *tur
 		line("allowed", "%s", printable(grant.Tool))
 	}
 	for _, item := range messages {
-		text := printable(item.Text)
-		if item.Type == "user" {
-			text = p.bold("> " + strings.ReplaceAll(text, "\n", "\n> "))
+		if item.Type != "user" {
+			fmt.Fprintf(m.Stdout, "\n%s\n", printable(item.Text))
+			continue
 		}
-		fmt.Fprintf(m.Stdout, "\n%s\n", text)
+		fmt.Fprintln(m.Stdout)
+		for _, piece := range attached.Pieces(item.Text, attached.FromHistory(item.Content)) {
+			style := p.bold
+			if piece.File {
+				style = p.dim
+			}
+			fmt.Fprintln(m.Stdout, style("> "+strings.ReplaceAll(printable(piece.Text), "\n", "\n> ")))
+		}
 	}
 }

@@ -26,6 +26,10 @@ func (m *Main) chat(ctx context.Context, s settings) (err error) {
 	notes := chatui.NewNotes(plain) // the log too would be written into the middle of the screen
 	m.Stderr = notes
 	defer func() { m.Stderr = plain }()
+	files, err := m.attach(s.attach)
+	if err != nil {
+		return err
+	}
 	t, err := m.talk(ctx, s)
 	if err != nil {
 		return err
@@ -38,7 +42,7 @@ func (m *Main) chat(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	options := t.chatOptions()
-	options.Opening = opening
+	options.Opening, options.Files = opening, files
 	ctx, stop := untilEnded(ctx)
 	left, err := chatui.Run(ctx, options, m.Interrupts, notes)
 	end, ended := stop()
@@ -134,6 +138,7 @@ func (t *talk) chatOptions() chatui.Options {
 		Window:     t.window,
 		ParseModel: m.parseModel,
 		Check:      checkMessage,
+		Home:       m.home(),
 		Resume:     m.goOn,
 		Advice:     m.nextInChat,
 		Waits:      m.waitsInChat,
@@ -182,10 +187,12 @@ func (m *Main) nextInChat(err error) string {
 	const flags = "with --model or OPENWORKER_MODEL"
 	next := m.nextStep(err)
 	switch code := api.CodeOf(err); {
+	case code == api.CodeAttachmentQuota:
+		return "/new begins another session, which may keep as many again"
 	case code == api.CodeCredentialsMissing && next != "":
 		return next + ", and start again"
 	case !strings.Contains(next, flags):
-	case errors.As(err, new(advised)):
+	case errors.As(err, new(advised)), code == api.CodeUnsupportedMedia:
 		return strings.ReplaceAll(next, flags, "with /model")
 	case code == api.CodeModelNotFound:
 		return "/model lists the models"
@@ -259,7 +266,7 @@ func (c *conversation) Send(ctx context.Context, m chatui.Message) (api.RunRefer
 	if m.Model != nil {
 		options.Model = m.Model
 	}
-	run, _, err := c.talk.submit(ctx, m.Text, options)
+	run, _, err := c.talk.submit(ctx, m.Text, m.Files, options)
 	c.session.Store(c.talk.session)
 	if err != nil {
 		return api.RunReference{}, err

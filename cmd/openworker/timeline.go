@@ -7,6 +7,7 @@ import (
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/chatui"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
@@ -33,8 +34,10 @@ func described(e openworker.Event) string {
 			if d.Kind != "" {
 				return brief(d.Kind)
 			}
-			return quoted(d.Text) + guarded(d.Guardrails)
+			return strings.TrimPrefix(quotedOr(d.Text)+attached.Files(d.Content), " + ") + guarded(d.Guardrails)
 		})
+	case api.EventHistoryImported:
+		return say(e, describeImported)
 	case api.EventTurnEnded:
 		return say(e, func(d api.TurnEnded) string {
 			text := fmt.Sprintf("%s, %d model calls, %s", d.Status, d.ModelCalls, tokens(d.Usage))
@@ -179,6 +182,24 @@ func describeAnswer(d api.ModelCallFinished) string {
 		parts = append(parts, "("+d.Stop+")")
 	}
 	return strings.Join(parts, ", ") + guarded(d.Guardrails)
+}
+
+// describeImported says what a part of an imported conversation holds.
+func describeImported(d api.HistoryImported) string {
+	var parts []string
+	for _, item := range d.Items {
+		switch item.Type {
+		case api.ImportUser:
+			parts = append(parts, "user "+quoted(item.Text))
+		case api.ImportAssistant:
+			parts = append(parts, "assistant "+quoted(item.Text))
+		case api.ImportToolCall:
+			parts = append(parts, "called "+item.Name+" "+brief(item.Arguments))
+		case api.ImportToolResult:
+			parts = append(parts, "← "+brief(item.Output))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func say[T any](e openworker.Event, text func(T) string) string {

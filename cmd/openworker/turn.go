@@ -11,6 +11,7 @@ import (
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 )
 
 // leaveWithin is how soon after one Ctrl-C another leaves the program.
@@ -24,6 +25,8 @@ type talk struct {
 	choice   choice
 	agent    openworker.AgentDefinition // of a new session
 	resumed  *openworker.Agent          // of the session that was joined, and then of a new one; nil before
+
+	history []openworker.HistoryImport // that a new session begins with
 
 	before  openworker.SessionState // of the session that is joined, as it stood before anything here could go on with it
 	session *openworker.Session     // once joined
@@ -44,8 +47,8 @@ func (t *talk) again() bool {
 }
 
 // send sends a message and follows its run to where it stops.
-func (t *talk) send(ctx context.Context, text string) (openworker.Result, error) {
-	run, made, err := t.submit(ctx, text, t.options)
+func (t *talk) send(ctx context.Context, text string, files []attached.File) (openworker.Result, error) {
+	run, made, err := t.submit(ctx, text, files, t.options)
 	if err != nil {
 		return openworker.Result{}, err
 	}
@@ -56,16 +59,19 @@ func (t *talk) send(ctx context.Context, text string) (openworker.Result, error)
 }
 
 // submit sends a message. The first one of a new session makes it.
-func (t *talk) submit(ctx context.Context, text string, options openworker.TurnOptions) (run *openworker.Run, made bool, err error) {
-	if err := checkMessage(text); err != nil {
+func (t *talk) submit(ctx context.Context, text string, files []attached.File, options openworker.TurnOptions) (run *openworker.Run, made bool, err error) {
+	if err := checkMessage(text, files); err != nil {
 		return nil, false, notSent{err}
+	}
+	if strings.TrimSpace(text) == "" {
+		text = "" // the files are the message
 	}
 	if made = t.session == nil; made {
 		if err := t.begin(ctx); err != nil {
 			return nil, false, notSent{err}
 		}
 	}
-	run, err = t.session.Send(ctx, text, options)
+	run, err = t.session.Send(ctx, text, partsOf(files, options)...)
 	switch {
 	case err == nil:
 		return run, made, nil

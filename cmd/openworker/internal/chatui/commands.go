@@ -7,6 +7,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
@@ -23,6 +24,8 @@ func commands() []command {
 	return []command{
 		{"/help", "", "what there is", (*chat).help},
 		{"/model", "[PROVIDER/NAME]", "the model that answers, or another for the messages to come", (*chat).chooseModel},
+		{"/attach", "[FILE …]", "files that go with the next message, or which there are", (*chat).attachFiles},
+		{"/detach", "[NAME|all]", "take an attached file back", (*chat).detach},
 		{"/state", "", "where the session stands", (*chat).askState},
 		{"/compact", "", "summarise older history for the model; it stays readable", (*chat).compact},
 		{"/grants", "[revoke TOOL]", "the tools that need no asking here, or ask about one again", (*chat).grants},
@@ -73,6 +76,12 @@ func (m *chat) complete() tea.Cmd {
 	if argument, ok := strings.CutPrefix(typed, "/model "); ok {
 		return m.completeModel(argument)
 	}
+	if argument, ok := strings.CutPrefix(typed, "/attach "); ok {
+		return m.completePath(typed, argument)
+	}
+	if argument, ok := strings.CutPrefix(typed, "/detach "); ok {
+		return m.completeAttached(argument)
+	}
 	var names []string
 	for _, c := range matching(typed) {
 		if c.arguments != "" {
@@ -107,7 +116,7 @@ func (m *chat) help(string) tea.Cmd {
 		{"enter", "sends; while a turn runs, the message waits for its end"},
 		{"alt+enter, ctrl+j", "a new line; so does a backslash before enter"},
 		{"up, down", "earlier messages"},
-		{"tab", "completes a command or a model; goes from question to question"},
+		{"tab", "completes a command, a model or a file; goes from question to question"},
 		{"esc", "cancels the turn; on a question it goes to the input first"},
 		{"ctrl+c", "cancels the turn, or clears the input; again it leaves"},
 		{"ctrl+o", "the last tool calls, whole"},
@@ -135,7 +144,7 @@ func (m *chat) table(lines []string) {
 }
 
 func pad(text string, width int) string {
-	return text + strings.Repeat(" ", max(1, width-len(text)))
+	return text + strings.Repeat(" ", max(1, width-ansi.StringWidth(text)))
 }
 
 func (m *chat) another(string) tea.Cmd {

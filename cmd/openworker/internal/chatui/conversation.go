@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 )
 
 // Conversation is the session that is talked to, or the one that the first message will make. Its methods are
@@ -39,7 +40,9 @@ type Conversation interface {
 type Message struct {
 	// ID makes a second attempt at the same message the same submission.
 	ID   string
-	Text string
+	Text string // "" where files are the message
+	// Files go behind the text.
+	Files []attached.File
 	// Model is nil for the session's own.
 	Model *api.ModelRef
 }
@@ -62,7 +65,11 @@ type Options struct {
 	// ParseModel reads what follows /model.
 	ParseModel func(text string) (api.ModelRef, error)
 	// Check refuses messages that no session takes.
-	Check func(text string) error
+	Check func(text string, files []attached.File) error
+	// Files go with the first message.
+	Files []attached.File
+	// Home is what "~" stands for in the path of a file; "" leaves it as it is.
+	Home string
 	// Resume is the command that goes on with a session.
 	Resume func(session string) string
 	// Advice says what to do about an error, "" for nothing.

@@ -16,5 +16,5 @@
 // Nothing of a model's, a tool's or a user's text reaches the terminal that could steer it: text is [plain.Printable], and of
 // what rendering makes of it only styles are kept.
 //
-// Imports: api, internal/decide and internal/plain of this command; bubbletea, bubbles, lipgloss, glamour, and charmbracelet's x/ansi and colorprofile.
+// Imports: api, internal/attached, internal/decide and internal/plain of this command; bubbletea, bubbles, lipgloss, glamour, and charmbracelet's x/ansi and colorprofile.
 package chatui

@@ -3,11 +3,13 @@ package chatui
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 )
 
 const (
@@ -45,6 +47,7 @@ func newTalk(conversation Conversation, answers api.ModelRef) talk {
 // queued is a message, or a compaction, that waits for the turn before it.
 type queued struct {
 	run, text  string
+	content    []api.AcceptedBlock // of a message with files
 	compaction bool
 }
 
@@ -208,13 +211,14 @@ func (m *chat) send() tea.Cmd {
 // sent takes an accepted message from the outbox, or gives all of it back to its author.
 func (m *chat) sent(msg sentMsg) tea.Cmd {
 	if msg.err != nil {
-		text := msg.message.Text
-		for _, other := range m.outbox[1:] {
-			text += "\n" + other.Text
-		}
-		m.outbox, m.refused, m.unwanted = nil, msg.message, false
+		text, files := m.takeBack()
+		m.tray.Back(files...)
+		m.refused, m.unwanted = msg.message, false
 		m.report(msg.err)
-		if m.input.empty() {
+		switch {
+		case text == "": // its files stand above the input again
+			return m.say("the message was not sent", true)
+		case m.input.empty():
 			m.input.set(text)
 			return m.say("the message was not sent", true)
 		}
@@ -235,6 +239,18 @@ func (m *chat) sent(msg sentMsg) tea.Cmd {
 		cmds = append(cmds, m.cancelling())
 	}
 	return tea.Batch(cmds...)
+}
+
+// takeBack empties the outbox, and gives what was in it as one message.
+func (m *chat) takeBack() (text string, files []attached.File) {
+	var texts []string
+	for _, message := range m.outbox {
+		if files = append(files, message.Files...); message.Text != "" {
+			texts = append(texts, message.Text)
+		}
+	}
+	m.outbox = nil
+	return strings.Join(texts, "\n"), files
 }
 
 // ask waits for what the turn comes to; its events do not tell when it waits for something that is missing.

@@ -1,6 +1,7 @@
 package chatui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -113,26 +114,33 @@ func (m *chat) cancelling() tea.Cmd {
 // submit sends what was typed, or carries it out as a command.
 func (m *chat) submit() tea.Cmd {
 	text := m.input.text()
+	files := m.tray.Files()
 	if strings.TrimSpace(text) == "" {
-		return nil
+		if len(files) == 0 {
+			return nil
+		}
+		text = "" // the files are the message
 	}
 	if strings.HasPrefix(text, "//") {
 		text = text[1:]
 	} else if strings.HasPrefix(text, "/") {
 		return m.command(text)
 	}
+	if m.reading > 0 {
+		return m.say("a file is still being read; enter sends the message then", true)
+	}
 	if m.opt.Check != nil {
-		if err := m.opt.Check(text); err != nil {
+		if err := m.opt.Check(text, files); err != nil {
 			return m.say(err.Error(), true)
 		}
 	}
-	message := Message{Text: text, Model: m.model}
-	if m.refused.Text == text && m.refused.Model == m.model {
+	message := Message{Text: text, Files: m.tray.Take(), Model: m.model}
+	if m.refused.Text == text && m.refused.Model == m.model && slices.Equal(m.refused.Files, message.Files) {
 		message.ID = m.refused.ID // it may have been stored all the same
 	} else {
 		message.ID = m.opt.NewID()
 	}
-	m.input.remember(text)
+	m.remember(text)
 	m.input.clear()
 	m.outbox = append(m.outbox, message)
 	if len(m.outbox) == 1 {

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
@@ -46,8 +47,10 @@ type chat struct {
 	suspended  func()    // ends the watch over a suspension; nil without one
 	refused    Message   // the last that was not accepted: the same again is the same submission
 	model      *api.ModelRef
-	listed     []string // the models that can be chosen, once they were asked for
-	opened     bool     // what is said first was said
+	tray       attached.Tray // the files of the next message
+	reading    int           // how many times files are being read for it
+	listed     []string      // the models that can be chosen, once they were asked for
+	opened     bool          // what is said first was said
 
 	hint        string // below the input, until a key
 	fault       bool   // the hint is an error
@@ -74,6 +77,7 @@ func newChat(ctx context.Context, opt Options) *chat {
 	ctx, cancel := context.WithCancel(ctx)
 	m := &chat{opt: opt, ctx: ctx, cancel: cancel, ink: ink{opt.Colors}, input: newInput(), width: 80, height: 24}
 	m.talk = newTalk(opt.Conversation, opt.Model)
+	m.tray.Back(opt.Files...)
 	if opt.Width > 0 && opt.Height > 0 {
 		m.width, m.height = opt.Width, opt.Height
 	}
@@ -151,6 +155,15 @@ type (
 		model  api.ModelRef
 		err    error
 		advice string
+	}
+	filesMsg struct { // that were asked for with /attach
+		argument string
+		files    []attached.File
+		err      error
+	}
+	pathMsg struct { // how a line goes on that a path ends
+		typed, completed string
+		names            []string
 	}
 	adviceMsg  string // what to do about an error that was told
 	frameMsg   struct{}
@@ -233,6 +246,10 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		}
 	case unheldMsg:
 		m.unheld(msg)
+	case filesMsg:
+		return m.read(msg)
+	case pathMsg:
+		return m.pathCompleted(msg)
 	case modelsMsg:
 		m.showModels(msg)
 	case chosenMsg:
@@ -325,7 +342,10 @@ func (m *chat) leave(busy bool) {
 		if n > 0 {
 			what = "not sent: "
 		}
-		m.note(what + plain.Brief(message.Text))
+		m.note(what + brief(message))
+	}
+	if names := m.tray.Names(); len(names) > 0 {
+		m.note("attached and not sent: " + plain.Brief(strings.Join(names, ", ")))
 	}
 	m.left = Left{Session: m.conversation.ID(), Busy: busy}
 	m.leaving = true

@@ -62,7 +62,7 @@ func TestAMessageThatIsRefusedComesBack(t *testing.T) {
 	f.refuse = nil
 	f.mu.Unlock()
 	d.press(enter)
-	if again := get(t, f.sent); again != first {
+	if again := get(t, f.sent); !cmp.Equal(again, first) {
 		t.Errorf("the second attempt is another submission: %+v, %+v", first, again)
 	}
 	f.tell("r1", api.EventTurnAccepted, api.TurnAccepted{Text: "hello there"})

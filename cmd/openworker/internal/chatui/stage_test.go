@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 )
 
 // stage is the program's state without a program: messages go in, and the screen is read.
@@ -274,7 +275,7 @@ func TestLeavingTellsWhatMayNotBeSent(t *testing.T) {
 func TestAMessageThatNoSessionTakesIsRefusedInPlace(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(o *Options) {
-		o.Check = func(text string) error {
+		o.Check = func(text string, _ []attached.File) error {
 			if len(text) > 10 {
 				return api.Errorf(api.CodeInvalidRequest, "the message has more than 10 bytes")
 			}

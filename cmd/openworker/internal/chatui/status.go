@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
@@ -63,10 +64,10 @@ func (m *chat) above() []string {
 		lines = append(lines, "")
 	}
 	for _, message := range m.outbox {
-		lines = append(lines, m.ink.dim(cut("> "+plain.Brief(message.Text), m.width)))
+		lines = append(lines, m.ink.dim(cut("> "+brief(message), m.width)))
 	}
 	for _, q := range m.queue {
-		lines = append(lines, m.ink.dim(cut("queued: "+plain.Brief(q.text), m.width)))
+		lines = append(lines, m.ink.dim(cut("queued: "+attached.Brief(q.text, q.content), m.width)))
 	}
 	return lines
 }
@@ -106,6 +107,7 @@ func (m *chat) below() (lines []string, cursor *tea.Cursor) {
 	if status := m.status(); status != "" {
 		lines = append(lines, status)
 	}
+	lines = append(lines, m.trayLines()...)
 	typed, at := m.input.view(m.ink.bold("> "), m.width)
 	if m.focused() == nil {
 		at.Y += len(lines)

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 )
 
 // kind is a kind of item in the scrollback.
@@ -95,9 +97,16 @@ func (t *transcript) composed(height int) { t.tall = max(t.tall, height) }
 func (t *transcript) settleHeight() { t.tallBefore, t.tall = t.tall, 0 }
 
 // message prints what the user said.
-func (m *chat) message(text string) {
-	lines := wrapped(strings.TrimRight(text, "\n"), m.width-2)
-	m.put(item{kind: userItem, lines: hang(m.ink.cyan("> "), "  ", each(lines, m.ink.bold))})
+func (m *chat) message(pieces []attached.Piece) {
+	var lines []string
+	for _, p := range pieces {
+		style := m.ink.bold
+		if p.File {
+			style = m.ink.dim
+		}
+		lines = append(lines, each(wrapped(strings.TrimRight(p.Text, "\n"), m.width-2), style)...)
+	}
+	m.put(item{kind: userItem, lines: hang(m.ink.cyan("> "), "  ", lines)})
 }
 
 // answer prints a finished piece of an answer.

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/plain"
 )
 
@@ -88,6 +89,8 @@ func (m *chat) event(e api.Event) tea.Cmd {
 		m.resolved(data[api.InteractionResolved](e))
 	case api.EventGrantRevoked:
 		m.note(revokedNote(data[api.GrantRevoked](e)))
+	case api.EventHistoryImported:
+		m.imported(data[api.HistoryImported](e))
 	case api.EventToolOutcomeLate:
 		m.note("came after the turn had ended: " + plain.Brief(data[api.ToolCallFinished](e).Output))
 	default:
@@ -202,11 +205,11 @@ func (m *chat) void() {
 }
 
 func (m *chat) accepted(e api.Event, d api.TurnAccepted) {
-	q := queued{e.Run, d.Text, d.Kind == "compaction"}
+	q := queued{e.Run, d.Text, d.Content, d.Kind == "compaction"}
 	if q.compaction {
 		q.text = "/compact"
 	} else {
-		m.input.remember(plain.WithoutControls(d.Text))
+		m.remember(plain.WithoutControls(d.Text))
 	}
 	if d.Queued {
 		m.queue = append(m.queue, q)
@@ -229,7 +232,7 @@ func (m *chat) started(e api.Event) {
 func (m *chat) begin(e api.Event, q queued) {
 	m.enter(e.Run, e.Time)
 	if m.turn.summary = q.compaction; !q.compaction {
-		m.message(q.text)
+		m.message(attached.Pieces(q.text, q.content))
 	}
 }
 
@@ -317,7 +320,7 @@ func (m *chat) ended(e api.Event, d api.TurnEnded) {
 	for n, q := range m.queue {
 		if q.run == e.Run {
 			m.queue = append(m.queue[:n:n], m.queue[n+1:]...)
-			m.note("a queued message was taken back: " + plain.Brief(q.text))
+			m.note("a queued message was taken back: " + attached.Brief(q.text, q.content))
 			return
 		}
 	}
