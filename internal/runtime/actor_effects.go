@@ -79,7 +79,7 @@ func (a *Actor) start() {
 			}
 		case !e.Started || e.Epoch != epoch:
 			continue
-		case !a.isDurable(e, &durable) && !(e.Early && a.sure() && a.env.Live(process) && !a.contested(e)):
+		case !a.isDurable(e, &durable) && !(e.Early && a.sure() && !a.brings() && a.env.Live(process) && !a.contested(e)):
 			continue
 		}
 		if !a.transcript.ready() {
@@ -172,6 +172,10 @@ func (a *Actor) contested(e engine.Effect) bool {
 // sure reports whether the append in flight will most likely happen. After one that did not, intents are
 // waited for until one has: a store that fails, or others who write, must not cost a model call at each try.
 func (a *Actor) sure() bool { return a.backoff == 0 && a.headMisses == 0 }
+
+// brings reports whether files come with the append in flight. A model call may be about to read them, and they are
+// there only once it has happened.
+func (a *Actor) brings() bool { return a.flight != nil && len(a.flight.req.Files) > 0 }
 
 // takeBack forgets effects that were started for an append which did not happen, and what they came to:
 // under the same name another conversation may stand in the journal by now. If nobody has written since,
