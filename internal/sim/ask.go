@@ -65,7 +65,7 @@ func (e *effect) callModel(agent *runtime.Agent) {
 	}
 	p.call("read the files of "+e.key, false, func() func() {
 		whole, refused := w.withFiles(e.start.State.Session, req)
-		if name := slices.Index(e.start.State.Turn.Guardrails, turnGuardrail); name >= 0 && refused == nil && slices.ContainsFunc(whole.Items, binary) {
+		if refused == nil && slices.Contains(e.start.State.Turn.Guardrails, turnGuardrail) && slices.ContainsFunc(whole.Items, binary) {
 			w.saw("turn that is refused for a file")
 			refused = api.Errorf(api.CodeUninspectableContent, "a guardrail cannot look into a file of the conversation")
 		}

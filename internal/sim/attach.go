@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -127,7 +128,7 @@ func (s *session) sameContent(f engine.Fact, e engine.TurnAccepted) {
 		want = a.blocks
 	}
 	if !reflect.DeepEqual(e.Content, want) {
-		s.w.fail("session %s: event %d has the content %+v; what was sent is %+v", s.id, f.Number, e.Content, want)
+		s.w.fail("session %s: event %d has the content %s; what was sent is %s", s.id, f.Number, briefBlocks(e.Content), briefBlocks(want))
 	}
 }
 
@@ -227,4 +228,23 @@ func (w *world) withFiles(session string, req model.Request) (model.Request, *ap
 	}
 	w.saw("request with files")
 	return req, nil
+}
+
+// admitted holds that nothing is in the context as a message is accepted that its guardrail cannot look into (AT7), or
+// that its model is known not to take (AT8).
+func (s *session) admitted(f engine.Fact, e engine.TurnAccepted) {
+	for _, h := range s.state.Context.Files {
+		file := engine.File{MediaType: h.MediaType}
+		switch {
+		case slices.Contains(e.Guardrails, turnGuardrail) && file.IsBinary():
+			s.w.fail("session %s: event %d accepts a message under a guardrail that cannot look into the file %q of event %d", s.id, f.Number, h.Name, h.Number)
+		case !s.w.calm && slices.Contains(s.w.stage.facts(e.Model).Refused, h.MediaType): // the last message is sent whatever there is
+			s.w.fail("session %s: event %d accepts a message for a model that does not take the file %q of event %d", s.id, f.Number, h.Name, h.Number)
+		}
+	}
+}
+
+func briefBlocks(blocks []engine.Block) string {
+	data, _ := json.Marshal(blocks) // texts and plain structs
+	return brief(string(data))
 }

@@ -105,7 +105,9 @@ func (c *cell) perform(act runtime.Action) {
 		})
 	case runtime.Write:
 		c.writing = true
-		act = c.ride(act)
+		if c.riding != nil {
+			act = c.ride(act)
+		}
 		p.call("append to "+c.session, true, func() func() {
 			result, err := w.disk.append(p, act.Append)
 			return func() {

@@ -56,22 +56,18 @@ func (w *world) send() {
 	if sub.attached != nil && w.chance(0.3) {
 		when = api.BusyInterrupt // whose turn may begin with the append that its files come with
 	}
-	msg := sub.message()
-	msg.SubmissionID, msg.WhenBusy = sub.key, when
+	chosen := api.ModelRef{}
+	if w.chance(0.1) {
+		chosen = api.ModelRef{Provider: provider, Name: pick(w, []string{modelName, smallModel})}
+	}
+	msg := sub.message(w, chosen)
+	msg.SubmissionID, msg.WhenBusy, msg.Model = sub.key, when, chosen
 	if w.chance(0.2) {
 		msg.Addendum = "be brief"
 	}
 	if w.chance(0.1) {
 		msg.Guardrails, msg.Inspects = []string{turnGuardrail}, turnGuardrail
 	}
-	if w.chance(0.1) {
-		msg.Model = api.ModelRef{Provider: provider, Name: pick(w, []string{modelName, smallModel})}
-	}
-	chosen := msg.Model
-	if chosen.IsZero() {
-		chosen = sub.session.state.Agent.Model
-	}
-	msg.Refuses = w.stage.facts(chosen).Refused
 	if sub.key == "" {
 		w.submit(p, sub, msg)
 		return
@@ -81,11 +77,15 @@ func (w *world) send() {
 }
 
 // message is what is sent, in the engine's form.
-func (sub *submission) message() engine.Message {
-	if sub.attached != nil {
-		return engine.Message{Content: sub.blocks}
+func (sub *submission) message(w *world, chosen api.ModelRef) engine.Message {
+	if chosen.IsZero() {
+		chosen = sub.session.state.Agent.Model
 	}
-	return engine.Message{Text: sub.text}
+	msg := engine.Message{Text: sub.text, Refuses: w.stage.facts(chosen).Refused}
+	if sub.attached != nil {
+		msg.Text, msg.Content = "", sub.blocks
+	}
+	return msg
 }
 
 // lookUp asks whether a submission was accepted before, as the service does before any other check.
@@ -201,7 +201,7 @@ func (w *world) burst() {
 			if w.chance(w.filed) {
 				w.attach(sub)
 			}
-			msg := sub.message()
+			msg := sub.message(w, api.ModelRef{})
 			msg.WhenBusy = pick(w, []api.WhenBusy{"", api.BusyQueue})
 			w.submit(p, sub, msg)
 		})

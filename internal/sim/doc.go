@@ -11,9 +11,10 @@
 // must end or wait for a person, each open question is answered, and an idle session must take no step.
 // Throughout, the journal is folded as it grows and held against what was promised: see truth.go for the
 // journal, calls.go for who decides on a tool call, context.go for the conversation that a model sees, ledger.go for
-// the world's side of effects, client.go and answer.go for what callers were told.
+// the world's side of effects, client.go and answer.go for what callers were told, files.go for the files of a session,
+// upload.go and attach.go for the ways in which they come, import.go for what a conversation begins with.
 //
 // A [Plant] breaks one guarantee on purpose, to show that the simulation would notice.
 //
-// Imports: api, internal/engine, internal/policy, internal/runtime, store, store/memstore, model, tool.
+// Imports: api, internal/content, internal/engine, internal/policy, internal/runtime, store, store/memstore, model, tool.
 package sim

@@ -85,11 +85,11 @@ func (s *session) look(may ...change) {
 
 // mayChange holds one file against what it was.
 func (s *session) mayChange(id string, was, is store.File, wasThere, there bool, may []change) {
-	any := func(is func(change) bool) bool { return slices.ContainsFunc(may, is) }
-	expired := any(func(c change) bool { return !c.expires.IsZero() && was.Expired(c.expires) })
-	added := any(func(c change) bool { return slices.Contains(c.adds, id) })
-	staged := any(func(c change) bool { return c.stages == id })
-	discarded := any(func(c change) bool { return slices.Contains(c.discards, id) })
+	some := func(does func(change) bool) bool { return slices.ContainsFunc(may, does) }
+	expired := some(func(c change) bool { return !c.expires.IsZero() && was.Expired(c.expires) })
+	added := some(func(c change) bool { return slices.Contains(c.adds, id) })
+	staged := some(func(c change) bool { return c.stages == id })
+	discarded := some(func(c change) bool { return slices.Contains(c.discards, id) })
 	switch {
 	case !wasThere && !(staged || added):
 		s.w.fail("session %s: file %s is there (%s), and nobody has stored it", s.id, id, is.State)
@@ -107,11 +107,11 @@ func (s *session) mayChange(id string, was, is store.File, wasThere, there bool,
 		s.w.fail("session %s: file %s was %+v and is %+v now", s.id, id, was.FileType, is.FileType)
 	case was.State == store.FileOpen && is.State == store.FileOpen && len(was.Missing) < len(is.Missing):
 		s.w.fail("session %s: file %s lacks %v, and %v before", s.id, id, is.Missing, was.Missing)
-	case was.State == store.FileOpen && is.State == store.FileOpen && len(was.Missing) > len(is.Missing) && !any(func(c change) bool { return c.puts == id }):
+	case was.State == store.FileOpen && is.State == store.FileOpen && len(was.Missing) > len(is.Missing) && !some(func(c change) bool { return c.puts == id }):
 		s.w.fail("session %s: chunks of file %s come by themselves", s.id, id)
 	case was.State == is.State:
-	case is.State == store.FileSealed && was.State == store.FileOpen && any(func(c change) bool { return c.seals == id }):
-	case is.State == store.FileAccepted && (added || was.State == store.FileSealed && any(func(c change) bool { return slices.Contains(c.accepts, id) })):
+	case is.State == store.FileSealed && was.State == store.FileOpen && some(func(c change) bool { return c.seals == id }):
+	case is.State == store.FileAccepted && (added || was.State == store.FileSealed && some(func(c change) bool { return slices.Contains(c.accepts, id) })):
 	default:
 		s.w.fail("session %s: file %s was %s and is %s", s.id, id, was.State, is.State)
 	}

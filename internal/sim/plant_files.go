@@ -26,7 +26,10 @@ func (d *disk) writeFiles(a store.Append) (store.Appended, error) {
 		}
 		key := a.Session + "/" + a.Accept[0]
 		if d.broken.moved[key] {
-			a.Accept = nil
+			a.Accept = slices.DeleteFunc(slices.Clone(a.Accept), func(id string) bool {
+				f, err := d.mem.File(d.ctx(), a.Session, id)
+				return err == nil && f.State == store.FileSealed && !f.Expired(a.Time)
+			})
 		}
 		result, err := d.mem.Append(d.ctx(), a)
 		if errors.Is(err, store.ErrHeadMoved) {

@@ -24,7 +24,7 @@ func TestPlanted(t *testing.T) {
 		sim.PlantAcceptedDiscarded: "of an accepted message is gone",
 		sim.PlantRefusedRides:      "accepts, adds and discards the files",
 		sim.PlantGhosts:            "but it met",
-		sim.PlantAcceptLost:        "which is not accepted",
+		sim.PlantAcceptLost:        `which is not accepted (there true, "sealed")`,
 	}
 	for _, plant := range sim.Plants() {
 		t.Run(string(plant), func(t *testing.T) {

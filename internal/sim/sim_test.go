@@ -146,8 +146,11 @@ var mustSee = []string{
 	"answer allow", "answer allow_session", "answer deny", "answer answered", "answer skipped", "answer that came second",
 	"changed arguments", "changed arguments that no tool takes", "call that the application denied", "missing guardrail",
 	"output that was redacted", "output that was blocked", "lost output",
+	"history_imported", "upload", "late file", "file that is gone", "file that is not there", "file that is not to be sent", "upload that was too much",
+	"message with text/plain", "message with image/png", "message with application/pdf", "redacted file", "append without its files",
+	"append with too many files", "request with files", "files that were too large", "files that were left out", "file that the model does not take", "day",
 }
 
 // mustSeeOften is rarer: some history of many must meet it.
 var mustSeeOften = []string{"tool_late", "inspected as unknown", "outcome that jumped", "items that were shortened", "items that nobody summarised",
-	"review that took too long", "guardrail that failed", "answer retry"}
+	"review that took too long", "guardrail that failed", "answer retry", "turn that is refused for a file"}

@@ -150,6 +150,7 @@ func (s *session) check(f engine.Fact) {
 		s.texts[textOf(e)] = e
 		s.sameContent(f, e)
 		s.refer(e)
+		s.admitted(f, e)
 		if e.SubmissionID != "" {
 			if _, twice := s.submissions[e.SubmissionID]; twice {
 				w.fail("session %s: submission %s was accepted twice", s.id, e.SubmissionID)
@@ -269,6 +270,11 @@ func brief(text string) string {
 func briefInput(in runtime.Input) string {
 	switch in := in.(type) {
 	case runtime.Submit:
+		if m, is := in.Command.(engine.Message); is && m.Content != nil {
+			content := briefBlocks(m.Content)
+			m.Content = nil
+			return fmt.Sprintf("submit %+v with %s, %d new files, without %v", m, content, len(in.Files.New), in.Files.Discarded)
+		}
 		return fmt.Sprintf("submit %T%+v", in.Command, in.Command)
 	case runtime.Done:
 		return brief(fmt.Sprintf("done #%d %T%+v", in.Ticket, in.Command, in.Command))
@@ -295,6 +301,12 @@ func briefAction(act runtime.Action) string {
 		return fmt.Sprintf("write %s behind %d any %t fence %v claim %v release %t due %v: %s", a.ID, a.Known, a.AnyHead, a.Fence, a.Claim, a.Release, !a.Index.Due.IsZero(), strings.Join(kinds, " "))
 	case runtime.Start:
 		return fmt.Sprintf("start #%d %s epoch %d", act.Ticket, act.Effect.Key(), act.Epoch)
+	case runtime.Reply:
+		kinds := make([]string, len(act.Facts))
+		for i, f := range act.Facts {
+			kinds[i] = fmt.Sprintf("#%d %s", f.Number, f.Event.Kind())
+		}
+		return fmt.Sprintf("reply to %d: %s %v", act.Waiter, strings.Join(kinds, ", "), act.Err)
 	case runtime.Publish:
 		return fmt.Sprintf("publish %d facts up to %d", len(act.Facts), act.State.Head)
 	}
