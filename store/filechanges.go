@@ -9,7 +9,7 @@ import (
 
 // Expired reports whether nobody has accepted the file and its time is over: from Expires on, that moment included.
 func (f File) Expired(now time.Time) bool {
-	return f.State != FileAccepted && !Millis(f.Expires).After(Millis(now))
+	return f.State != FileAccepted && !f.Expires.After(now)
 }
 
 // Validate reports a file that no store can take, as an *api.Error with code internal: it is the caller's fault.
