@@ -117,6 +117,13 @@ func TestEveryEventHasALine(t *testing.T) {
 		{event(t, api.EventInteractionResolved, api.InteractionResolved{Decision: api.AllowOnce, By: "ada", Arguments: []byte(`{"a":1}`)}), `allow with {"a":1} by ada`},
 		{event(t, api.EventInteractionResolved, api.InteractionResolved{Decision: api.Answered, Answers: []string{"red", "blue"}}), "answered “red, blue”"},
 		{event(t, api.EventTurnAccepted, api.TurnAccepted{Kind: "compaction"}), "compaction"},
+		{event(t, api.EventTurnAccepted, api.TurnAccepted{Text: "hi", Content: []api.AcceptedBlock{{Type: api.BlockText, Text: "hi"}, {Type: api.BlockImage, Name: "a\x1b[2J\n\u202e.png", ID: "s-a1", MediaType: "image/png", Size: 2048}}}),
+			"“hi” + a[2J .png (image/png, 2.0 KiB)"},
+		{event(t, api.EventTurnAccepted, api.TurnAccepted{Content: []api.AcceptedBlock{{Type: api.BlockDocument, Name: "a.pdf", MediaType: "application/pdf", Size: 1}}}), "a.pdf (application/pdf, 1 byte)"},
+		{event(t, api.EventHistoryImported, api.HistoryImported{Items: []api.ImportedItem{{Type: "user", Text: "hi\x1b[2J"}}}), "user “hi[2J”"},
+		{event(t, api.EventHistoryImported, api.HistoryImported{Items: []api.ImportedItem{
+			{Type: "assistant", Text: "wait"}, {Type: "tool_call", CallID: "c1", Name: "look", Arguments: "{}"}, {Type: "tool_result", CallID: "c1", Output: "a\nb"}}}),
+			"assistant “wait”, called look {}, ← a b"},
 		{event(t, api.EventTurnAccepted, api.TurnAccepted{Text: "hi", Guardrails: []api.GuardVerdict{{Name: "g", Point: "user_input", Action: "redact", Reason: "a name"}}}), "“hi”; the guardrail g redacted the message: a name"},
 		{event(t, api.EventModelCallFinished, api.ModelCallFinished{Text: "hi", Guardrails: []api.GuardVerdict{{Name: "g", Point: "model_output", Action: "redact"}}}), "“hi”; the guardrail g redacted the answer"},
 		{event(t, api.EventToolCallFinished, api.ToolCallFinished{Code: api.CodeGuardrailFailed, Output: "withheld", Guardrails: []api.GuardVerdict{{Name: "g", Point: "tool_result", Action: "fail", Reason: "too slow"}}}),

@@ -190,6 +190,9 @@ func TestShellsCompleteWhatThereIs(t *testing.T) {
 		{"chat --model A|", "Anthropic/\nAnthropic/claude-sonnet-5\n:6\n"},
 		{"chat --model Local/|", "Local/\nLocal/a/b\n:4\n"},
 		{"run --approve |", "always\nnever\n:4\n"},
+		{"run --attach |", ":0\n"}, // files
+		{"sessions import |", ":0\n"},
+		{"sessions export |", offered + ":4\n"},
 		{"config set-key L|", "Local\n:4\n"},
 	}
 	for _, tt := range tests {

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openworkerai/openworker/api"
+	modeltestserver "github.com/openworkerai/openworker/model/modeltest/server"
+)
+
+// picture is a small image.
+func picture(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 30, 20))); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// lastMessage is what a server was asked about last.
+func lastMessage(t *testing.T, server *modeltestserver.Server) modeltestserver.Message {
+	t.Helper()
+	requests := server.Requests()
+	if len(requests) == 0 {
+		t.Fatal("the server was asked nothing")
+	}
+	messages := requests[len(requests)-1].Messages
+	return messages[len(messages)-1]
+}
+
+// withServer lets a place talk to a strict server.
+func (p *place) withServer() *modeltestserver.Server {
+	server := modelServer(p.t)
+	p.env["OPENAI_BASE_URL"], p.env["OPENAI_API_KEY"], p.env["OPENWORKER_MODEL"] = server.URL(), "sk-good", "OpenAI/tiny-1"
+	return server
+}
+
+// AT1, AT6
+func TestFilesReachTheModelAndNothingElse(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	server := p.withServer()
+	dot := picture(t)
+	notes, photo := p.file("my notes.txt", "The marked words zanzibar."), p.file("dot.png", dot)
+	got := p.ok("", "run", "--attach", notes, "--attach", photo, "look")
+	if !strings.Contains(got.err, "openworker: attached my notes.txt (text/plain, 26 bytes)\nopenworker: attached dot.png (image/png, 30 × 20, ") {
+		t.Errorf("what goes with the message is not told: %s", got.err)
+	}
+	asked := lastMessage(t, server)
+	if !strings.HasPrefix(asked.Content, "look\n") || !strings.Contains(asked.Content, "my notes.txt") || !strings.Contains(asked.Content, "The marked words zanzibar.") {
+		t.Errorf("the model was sent %q", asked.Content)
+	}
+	if len(asked.Parts) != 1 || string(asked.Parts[0].Data) != dot || asked.Parts[0].MediaType != "image/png" {
+		t.Errorf("the model was sent the parts %+v", asked.Parts)
+	}
+	session := got.session(t)
+	encoded := base64.StdEncoding.EncodeToString([]byte(dot))
+	for _, args := range [][]string{
+		{"events", session}, {"events", session, "--json"}, {"sessions"}, {"sessions", "--json"}, {"sessions", "show", session},
+		{"sessions", "show", session, "--json"}, {"export", session}, {"export", session, "--portable"}, {"sessions", "export", session},
+	} {
+		out := p.ok("", args...).out
+		for _, bytes := range []string{"zanzibar", dot[:20], encoded[:20]} {
+			if strings.Contains(out, bytes) {
+				t.Errorf("%v has the bytes of a file", args)
+			}
+		}
+		if !strings.Contains(out, "my notes.txt") && !slices.Equal(args, []string{"sessions", "--json"}) {
+			t.Errorf("%v does not show the file:\n%s", args, out)
+		}
+	}
+	for _, args := range [][]string{{"events", session, "--json"}, {"sessions", "show", session, "--json"}} {
+		if out := p.ok("", args...).out; !strings.Contains(out, `"`+session+`-a`) {
+			t.Errorf("%v has no reference: %s", args, out)
+		}
+	}
+	shown := p.ok("", "sessions", "show", session).out
+	if !strings.Contains(shown, "\n> look\n> + my notes.txt (text/plain, 26 bytes)\n> + dot.png (image/png, ") {
+		t.Errorf("%s", shown)
+	}
+	if list := p.ok("", "sessions").out; !strings.Contains(list, "“look + my notes.txt (text/plain, 26 bytes) + dot.png (") {
+		t.Errorf("%s", list)
+	}
+	if events := p.ok("", "events", session).out; !strings.Contains(events, "turn_accepted          “look” + my notes.txt (text/plain, 26 bytes) + dot.png (image/png, ") {
+		t.Errorf("%s", events)
+	}
+}
+
+func TestFilesNeedNoText(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	server := p.withServer()
+	notes := p.file("notes.txt", "a note")
+	for name, run := range map[string]func() ran{
+		"no text at all":          func() ran { return p.ok("", "run", "--attach", notes) },
+		"an empty standard input": func() ran { return p.ok(" \n", "run", "--attach", notes, "-") },
+	} {
+		session := run().session(t)
+		if asked := lastMessage(t, server); !strings.Contains(asked.Content, "a note") {
+			t.Errorf("%s: the model was sent %q", name, asked.Content)
+		}
+		if list := p.ok("", "sessions").out; !strings.Contains(list, session) || !strings.Contains(list, "“notes.txt (text/plain, 6 bytes)”") {
+			t.Errorf("%s: the session is not listed: %s", name, list)
+		}
+	}
+}
+
+func TestAFileThatCannotBeSentLeavesNoSession(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		args func(p *place) []string
+		code int
+		says []string
+	}{
+		{"one that is not there", func(p *place) []string {
+			return []string{"run", "--attach", p.file("a.txt", "a"), "--attach", filepath.Join(p.dir, "none.txt"), "hi"}
+		},
+			exitFailure, []string{"invalid_request", "none.txt", "check its name"}},
+		{"one of another kind", func(p *place) []string { return []string{"run", "--attach", p.file("a.bin", "\x7fELF\x00\x01"), "hi"} },
+			exitFailure, []string{"unsupported_media", "a.bin", "convert it, or name another model"}},
+		{"one that is too large", func(p *place) []string {
+			return []string{"chat", "--attach", p.file("a.txt", strings.Repeat("a", api.MaxFileBytes+1))}
+		}, exitFailure, []string{"attachment_too_large", "a.txt", "8388609", "make it smaller"}},
+		{"files that are too large together", func(p *place) []string {
+			args := []string{"run", "hi"}
+			for _, name := range []string{"a.txt", "b.txt", "c.txt"} {
+				args = append(args, "--attach", p.file(name, name+strings.Repeat("a", 6<<20)))
+			}
+			return args
+		}, exitFailure, []string{"attachment_too_large", "c.txt", "at most 16777216"}},
+		{"the same file twice", func(p *place) []string {
+			file := p.file("a.txt", "a")
+			return []string{"run", "--attach", file, "--attach", file, "hi"}
+		}, exitFailure, []string{"invalid_request", "a.txt", "attached already"}},
+		{"more text than goes with files", func(p *place) []string {
+			return []string{"run", "--attach", p.file("a.txt", "a"), strings.Repeat("a", 32_001)}
+		},
+			exitFailure, []string{"invalid_request", "32001 bytes", "put it into a file"}},
+		{"standard input", func(*place) []string { return []string{"run", "--attach", "-", "hi"} }, exitUsage, []string{"--attach names a file", "put it into a file"}},
+		{"no file", func(*place) []string { return []string{"run", "--attach", "", "hi"} }, exitUsage, []string{"--attach names a file"}},
+		{"a submission ID without a session", func(*place) []string { return []string{"run", "--submission-id", "x", "hi"} }, exitUsage, []string{"--session"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			got := p.run("hello\n", tt.args(p)...)
+			if got.code != tt.code || got.out != "" {
+				t.Errorf("%+v", got)
+			}
+			for _, text := range tt.says {
+				if !strings.Contains(got.err, text) {
+					t.Errorf("%q does not say %q", got.err, text)
+				}
+			}
+			if _, err := os.Stat(p.env["OPENWORKER_STATE_DIR"]); !os.IsNotExist(err) {
+				t.Errorf("there is a state directory: %v", err)
+			}
+		})
+	}
+}
+
+// GR2, AT7: what the service refuses leaves no session either.
+func TestAFileThatAGuardrailCannotLookIntoIsRefusedWithWhatToDo(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	got := p.run("", "run", "--guardrail", "sensitive", "--attach", p.file("dot.png", picture(t)), "look")
+	if got.code != exitFailure || !strings.Contains(got.err, "uninspectable_content") || !strings.Contains(got.err, "dot.png") || !strings.Contains(got.err, "without --guardrail") {
+		t.Errorf("%+v", got)
+	}
+	if list := p.ok("", "sessions", "--all").out; list != "" {
+		t.Errorf("a session is left: %s", list)
+	}
+}
+
+// RU4
+func TestTheSameMessageWithFilesIsAcceptedOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	session := p.ok("", "run", "hello").session(t)
+	notes, other := p.file("notes.txt", "a note"), p.file("other.txt", "another")
+	first := p.ok("", "run", "--session", session, "--submission-id", "m1", "--attach", notes, "look")
+	again := p.ok("", "run", "--session", session, "--submission-id", "m1", "--attach", notes, "look")
+	if first.out != again.out {
+		t.Errorf("%q, then %q", first.out, again.out)
+	}
+	if n := strings.Count(p.ok("", "events", session).out, "turn_accepted"); n != 2 {
+		t.Errorf("%d messages were accepted of two", n)
+	}
+	if got := p.run("", "run", "--session", session, "--submission-id", "m1", "--attach", other, "look"); got.code != exitFailure || !strings.Contains(got.err, "submission_conflict") {
+		t.Errorf("another file under the same ID: %+v", got)
+	}
+}
+
+func TestAChatFromAPipeHasAttachAndDetach(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	server := p.withServer()
+	p.env["HOME"] = p.dir
+	p.file("my notes.txt", "first note")
+	p.file("two.txt", "second note")
+	dropped := strings.ReplaceAll(p.file("dropped one.txt", "third note"), " ", `\ `)
+	input := []string{"start", "/attach ~/two.txt", "/attach '" + filepath.Join(p.dir, "my notes.txt") + "'", "/attach", "/detach two.txt", "look", "/attach " + dropped, "//attach is a word", "end"}
+	got := p.ok(strings.Join(input, "\n"), "chat", "--attach", p.file("dot.png", picture(t)))
+	var files []string
+	for _, r := range server.Requests() {
+		last := r.Messages[len(r.Messages)-1]
+		var in []string
+		for _, note := range []string{"first note", "second note", "third note"} {
+			if strings.Contains(last.Content, note) {
+				in = append(in, note)
+			}
+		}
+		if len(last.Parts) > 0 {
+			in = append(in, "the picture")
+		}
+		files = append(files, strings.Fields(last.Content)[0]+": "+strings.Join(in, ", "))
+	}
+	if diff := cmp.Diff([]string{"start: the picture", "look: first note", "/attach: third note", "end: "}, files); diff != "" {
+		t.Error(diff)
+	}
+	for _, text := range []string{"attached two.txt (text/plain, 11 bytes)\n", "taken back: two.txt (text/plain, 11 bytes)\n", "attached dropped one.txt"} {
+		if !strings.Contains(got.err, text) {
+			t.Errorf("%q is not in\n%s", text, got.err)
+		}
+	}
+	if n := strings.Count(got.err, "attached my notes.txt"); n != 2 {
+		t.Errorf("the list of files came %d times with the preview:\n%s", n, got.err)
+	}
+}
+
+func TestAChatFromAPipeEndsWhereAFileCannotGoWithItsMessage(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, input, says string }{
+		{"a file that is not there", "/attach none.txt\nnever sent", `the file "none.txt": it is not there`},
+		{"nothing to take back", "/detach\nnever sent", "nothing is attached"},
+		{"no message behind a file", "/attach ~/a.txt\n\n", "attached and not sent: a.txt; no message followed\n  write a line behind it"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.env["HOME"] = p.dir
+			p.file("a.txt", "a")
+			if got := p.run(tt.input, "chat"); got.code != exitFailure || got.out != "" || !strings.Contains(got.err, tt.says) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
