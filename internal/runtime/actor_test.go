@@ -27,6 +27,9 @@ type rig struct {
 	starts []runtime.Start
 	stops  []uint64
 	reply  *runtime.Reply
+	writes []store.Append
+	// onReply, unless nil, gets each reply.
+	onReply func(runtime.Reply)
 	// fail decides on each append; nil: it is served.
 	fail func(store.Append) memstore.Fate
 	// deaf drops reads of the conversation.
@@ -49,7 +52,7 @@ func rigOf(t *testing.T, agent engine.Agent) *rig {
 		}
 		return memstore.Commit
 	}})
-	made, err := runtime.Creation("made", "s", engine.SessionCreated{Secret: []byte{1}, Agent: agent}, store.Creation{Agent: "a", Digest: "d"}, r.now)
+	made, err := runtime.Creation("made", "s", engine.Create{Event: engine.SessionCreated{Secret: []byte{1}, Agent: agent}}, store.Creation{Agent: "a", Digest: "d"}, r.now)
 	if err == nil {
 		_, err = r.mem.Append(t.Context(), made)
 	}
@@ -92,6 +95,7 @@ func (r *rig) step(in runtime.Input) {
 					inputs = append(inputs, runtime.TranscriptRead{Records: records, Until: act.Until, Err: err})
 				}
 			case runtime.Write:
+				r.writes = append(r.writes, act.Append)
 				result, err := r.mem.Append(ctx, act.Append)
 				inputs = append(inputs, runtime.Appended{ID: act.Append.ID, Result: result, Err: err})
 			case runtime.Start:
@@ -100,6 +104,9 @@ func (r *rig) step(in runtime.Input) {
 				r.stops = append(r.stops, act.Ticket)
 			case runtime.Reply:
 				r.reply = &act
+				if r.onReply != nil {
+					r.onReply(act)
+				}
 			case runtime.Park:
 				r.t.Fatalf("the session is set aside: %s", act.Reason)
 			}
