@@ -21,6 +21,7 @@ import (
 type given struct {
 	blocks []content.Block
 	files  []store.File // by block; of those that are here, what is known before they are stored
+	named  []string     // IDs of stored files, as the message has them
 }
 
 // contentOf checks the blocks of a message, and gives each file its ID.
@@ -45,6 +46,7 @@ func contentOf(session string, f *facts, sub api.Submission) (*given, error) {
 			}
 		} else if b.IsFile() {
 			g.files[i] = store.File{ID: b.ID}
+			g.named = append(g.named, b.ID)
 		}
 	}
 	return g, nil
@@ -82,11 +84,12 @@ func (g *given) forget(ctx context.Context, s *Service, session string) {
 	if g == nil {
 		return
 	}
-	for _, b := range g.blocks {
-		if b.ID != "" && s.own(session, b.ID) == nil {
-			if err := s.store.Discard(ctx, session, b.ID); err != nil {
-				s.log.Warn("a file of a repeated message could not be removed; it expires", "session", session, "file", b.ID, "error", err)
-			}
+	for _, id := range g.named {
+		if s.own(session, id) != nil {
+			continue
+		}
+		if err := s.store.Discard(ctx, session, id); err != nil {
+			s.log.Warn("a file of a repeated message could not be removed; it expires", "session", session, "file", id, "error", err)
 		}
 	}
 }

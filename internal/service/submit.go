@@ -70,15 +70,15 @@ func (s *Service) accept(ctx context.Context, sub api.Submission, compact bool) 
 			return ref, err
 		}
 	}
+	var reply runtime.Reply
 	msg, files, err := s.message(ctx, f, sub, blocks, compact)
-	if err != nil {
-		return none, err
+	if err == nil {
+		msg.Fingerprint = fingerprint
+		reply, err = s.runtime.SubmitWith(ctx, sub.Session, msg, files)
 	}
-	msg.Fingerprint = fingerprint
-	reply, err := s.runtime.SubmitWith(ctx, sub.Session, msg, files)
 	if err != nil && key != "" {
 		// Somebody may have been faster with the same key: what then refuses this one (a busy session, a full
-		// queue) comes behind the receipt.
+		// queue, a file whose original went with the other's acceptance) comes behind the receipt.
 		if ref, err := s.repeated(ctx, sub.Session, key, fingerprint); ref != none || api.CodeOf(err) == api.CodeSubmissionConflict {
 			if err == nil {
 				blocks.forget(ctx, s, sub.Session)
