@@ -41,7 +41,7 @@ func (s *Service) CreateSession(ctx context.Context, ref api.AgentReference, opt
 	if err != nil {
 		return none, err
 	}
-	groups, err := content.Import(history, s.inspected(def))
+	groups, err := content.Import(history, false)
 	if err != nil {
 		return none, err
 	}
@@ -49,6 +49,11 @@ func (s *Service) CreateSession(ctx context.Context, ref api.AgentReference, opt
 	if key != "" {
 		if found, err := s.repeatedCreation(ctx, opts.Owner, row.Name, key, fingerprint); found != none || err != nil {
 			return found, err
+		}
+	}
+	if s.inspected(def) { // behind the key: which guardrails are registered here may have changed since
+		if groups, err = content.Import(history, true); err != nil {
+			return none, err
 		}
 	}
 	agent, err := agentFacts(row.Digest, def)

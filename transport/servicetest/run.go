@@ -16,7 +16,7 @@ type test struct {
 func Run(t *testing.T, h Host) {
 	tests := slices.Concat(agentTests, sessionTests, listTests, submitTests, inputTests, queueTests, cancelTests, streamTests,
 		toolTests, limitTests, providerTests, guidanceTests, approvalTests, orderTests, answerTests, grantTests, reviewTests, questionTests, guardrailTests, hookTests, secretTests, scopeTests, compactionTests, recoveryTests, unknownTests, waitTests,
-		contentTests, uploadTests, boundTests, repeatTests, fileGuardTests, fileKindTests, fileContextTests)
+		contentTests, uploadTests, boundTests, repeatTests, fileGuardTests, fileKindTests, fileContextTests, importTests, importRuleTests)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -86,7 +86,7 @@ var sessionTests = []test{
 			{"a workspace with a NUL", api.SessionOptions{Workspace: dir + "\x00"}, api.CodeInvalidWorkspace},
 			{"an unknown provider", api.SessionOptions{Model: &api.ModelRef{Provider: "Nobody", Name: "m"}}, api.CodeUnknownProvider},
 			{"a model without a name", api.SessionOptions{Model: &api.ModelRef{Provider: Provider}}, api.CodeInvalidRequest},
-			{"history to import", api.SessionOptions{InitialHistory: []api.HistoryImport{{Type: "user", Text: "hi"}}}, api.CodeUnsupportedOption},
+			{"history to import that begins with no message", api.SessionOptions{InitialHistory: []api.HistoryImport{{Type: "assistant", Text: "hi"}}}, api.CodeInvalidHistory},
 			{"metadata that is too large", api.SessionOptions{Metadata: map[string]string{"k": strings.Repeat("x", api.MaxMetadataBytes)}}, api.CodeInvalidRequest},
 			{"metadata that is not UTF-8", api.SessionOptions{Metadata: map[string]string{"k": "\xff"}}, api.CodeInvalidRequest},
 			{"an owner with a NUL", api.SessionOptions{Owner: "a\x00"}, api.CodeInvalidRequest},
