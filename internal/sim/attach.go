@@ -233,7 +233,14 @@ func (w *world) withFiles(session string, req model.Request) (model.Request, *ap
 // admitted holds that nothing is in the context as a message is accepted that its guardrail cannot look into (AT7), or
 // that its model is known not to take (AT8).
 func (s *session) admitted(f engine.Fact, e engine.TurnAccepted) {
-	for _, h := range s.state.Context.Files {
+	held := s.state.Context.Files
+	for _, q := range s.state.Queue { // what runs before it
+		if q.Run == e.Run {
+			break
+		}
+		held = slices.Concat(held, q.Files)
+	}
+	for _, h := range held {
 		file := engine.File{MediaType: h.MediaType}
 		switch {
 		case slices.Contains(e.Guardrails, turnGuardrail) && file.IsBinary():

@@ -153,4 +153,4 @@ var mustSee = []string{
 
 // mustSeeOften is rarer: some history of many must meet it.
 var mustSeeOften = []string{"tool_late", "inspected as unknown", "outcome that jumped", "items that were shortened", "items that nobody summarised",
-	"review that took too long", "guardrail that failed", "answer retry", "turn that is refused for a file"}
+	"review that took too long", "guardrail that failed", "answer retry"}
