@@ -148,7 +148,7 @@ var mustSee = []string{
 	"output that was redacted", "output that was blocked", "lost output",
 	"history_imported", "upload", "late file", "file that is gone", "file that is not there", "file that is not to be sent", "upload that was too much",
 	"message with text/plain", "message with image/png", "message with application/pdf", "redacted file", "append without its files",
-	"append with too many files", "request with files", "files that were too large", "files that were left out", "file that the model does not take", "day",
+	"append with too many files", "request with files", "files that were too large", "files that were left out", "day",
 }
 
 // mustSeeOften is rarer: some history of many must meet it.
