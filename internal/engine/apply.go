@@ -176,8 +176,9 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		t.Call.RetryAt = e.RetryAt
 		if e.Compact {
 			t.Call.Overflowed, t.Compaction.Due = true, true
-			t.Compaction.Bare = e.Code == api.CodeRequestTooLarge
-			s.Context.overflowed(t.Call.Max, e.Window)
+			if t.Compaction.Bare = e.Code == api.CodeRequestTooLarge; !t.Compaction.Bare { // bytes teach nothing of the window
+				s.Context.overflowed(t.Call.Max, e.Window)
+			}
 		}
 		if e.Final {
 			t.Call.Failure = &Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable}

@@ -197,16 +197,24 @@ func (s *Store) changeFiles(ctx context.Context, c *conn, key int64, session str
 	return nil
 }
 
-// removeFiles removes those of a session's files that are named. Their chunks follow behind this commit: see
-// [writer.tidy].
+// removeFiles removes those of a session's files that are named. The chunks of a large one follow behind this commit, and
+// what the log has of any: see [writer.tidy].
 func (s *Store) removeFiles(ctx context.Context, c *conn, has []file, ids []string) error {
 	for _, f := range has {
 		if !slices.Contains(ids, f.ID) {
 			continue
 		}
-		s.writer.removed = true // this runs on the writer's goroutine
-		if err := c.exec(ctx, `INSERT INTO removed (file) VALUES (?1)`, f.key); err != nil {
-			return err
+		// This runs on the writer's goroutine.
+		if store.Chunks(f.Size) <= 1 {
+			s.writer.truncate = true
+			if err := c.exec(ctx, `DELETE FROM chunks WHERE file = ?1`, f.key); err != nil {
+				return err
+			}
+		} else {
+			s.writer.removed = true
+			if err := c.exec(ctx, `INSERT INTO removed (file) VALUES (?1)`, f.key); err != nil {
+				return err
+			}
 		}
 		if err := c.exec(ctx, `DELETE FROM files WHERE key = ?1`, f.key); err != nil {
 			return err
