@@ -154,7 +154,7 @@ var agentTests = []test{
 		c, err := s.Capabilities(ctx)
 		s.no(err)
 		if c.Store == "" || c.Version == "" || !slices.Contains(c.Providers, Provider) || !slices.Contains(c.Options, "turn.limits") ||
-			slices.Contains(c.Options, "session.initialHistory") {
+			!slices.Contains(c.Options, "session.initialHistory") || !slices.Contains(c.Options, "submission.content") || slices.Contains(c.Options, "agent.planning") {
 			s.Fatalf("capabilities %+v", c)
 		}
 	}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,10 +19,16 @@ func (s *stage) stores(text string) (where []string) {
 	s.Helper()
 	if dir := s.store.Files(); dir != "" {
 		s.no(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) { // a process at work removes files of its own
+				return nil
+			}
 			if err != nil || d.IsDir() {
 				return err
 			}
 			data, err := os.ReadFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
 			if bytes.Contains(data, []byte(text)) {
 				where = append(where, d.Name())
 			}
