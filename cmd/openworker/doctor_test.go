@@ -73,7 +73,7 @@ func TestADoctorFindsNothingWrongWhereNothingIs(t *testing.T) {
 	}
 	got := p.ok("", "doctor").out
 	for _, line := range []string{
-		"✓ state directory: ", "✓ schema: the store has schema 1", "✓ store: ", "✓ configuration: no file at ",
+		"✓ state directory: ", "✓ schema: the store has schema 2", "✓ store: ", "✓ configuration: no file at ",
 		"✓ OpenAI: the server at ", "answers with the key in OPENAI_API_KEY and lists 3 models\n", "✓ model: tiny-1 at ",
 	} {
 		if !strings.Contains(got, line) {

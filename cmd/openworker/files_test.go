@@ -259,3 +259,25 @@ func TestAChatFromAPipeEndsWhereAFileCannotGoWithItsMessage(t *testing.T) {
 		})
 	}
 }
+
+func TestEveryErrorOfFilesAndImportsSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[api.Code]string{
+		api.CodeUnsupportedMedia:     "convert it, or name another model with --model or OPENWORKER_MODEL",
+		api.CodeAttachmentTooLarge:   "a file may have 8.0 MiB and the files of a message 16.0 MiB",
+		api.CodeAttachmentQuota:      "in a new session",
+		api.CodeAttachmentNotFound:   "send the message with the file once more",
+		api.CodeUploadConflict:       "see that nothing writes to the file",
+		api.CodeUninspectableContent: "without --guardrail",
+		api.CodeInvalidHistory:       "openworker sessions import --help",
+	} {
+		if got := (&Main{}).nextStep(api.Errorf(code, "no")); !strings.Contains(got, want) {
+			t.Errorf("%s: %q", code, got)
+		}
+	}
+	for code, want := range map[api.Code]string{api.CodeUnsupportedMedia: "convert it, or name another model with /model", api.CodeAttachmentQuota: "/new begins another session"} {
+		if got := (&Main{}).nextInChat(api.Errorf(code, "no")); !strings.Contains(got, want) || strings.Contains(got, "--") {
+			t.Errorf("%s in a chat: %q", code, got)
+		}
+	}
+}
