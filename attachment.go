@@ -41,7 +41,9 @@ func AttachmentFromBytes(name, mediaType string, data []byte) (*Attachment, erro
 	}
 	found, err := content.Inspect(name, mediaType, int64(len(data)), bytes.NewReader(data))
 	if err != nil {
-		return nil, err
+		named := api.AsError(err)
+		named.Message = fmt.Sprintf("the file %q is not taken: %s", name, named.Message)
+		return nil, named.With("file", name)
 	}
 	return &Attachment{Name: name, MediaType: found.MediaType, Data: data}, nil
 }
@@ -57,12 +59,7 @@ func readBounded(path string, most int64) ([]byte, error) {
 	refuse := func(err error) ([]byte, error) {
 		return nil, api.Errorf(api.CodeInvalidRequest, "the file %q cannot be read: %w", path, err).With("file", name)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return refuse(err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	info, err := f.Stat()
+	info, err := os.Stat(path) // to open what is no file may wait for ever
 	switch {
 	case err != nil:
 		return refuse(err)
@@ -71,6 +68,11 @@ func readBounded(path string, most int64) ([]byte, error) {
 	case info.Size() > most:
 		return nil, fileTooLarge(name, info.Size())
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return refuse(err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
 	data := make([]byte, info.Size())
 	if n, err := io.ReadFull(f, data); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		return refuse(err)

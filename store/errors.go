@@ -1,6 +1,22 @@
 package store
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
+
+// QuotaError is [ErrFileQuota] with what the session keeps and the size of the file that is too much.
+type QuotaError struct {
+	Has  FileQuota
+	Size int64
+}
+
+func (e *QuotaError) Error() string {
+	return fmt.Sprintf("%s: %d bytes beside %d files with %d", ErrFileQuota, e.Size, e.Has.Files, e.Has.Bytes)
+}
+
+// Is makes it ErrFileQuota.
+func (e *QuotaError) Is(target error) bool { return target == ErrFileQuota }
 
 // Sentinel errors. Everything else that a store returns is an *api.Error of a store code, and then
 // nothing was written.

@@ -40,18 +40,24 @@ func (f File) Staging(has []File, now time.Time, q FileQuota) (remove []string, 
 		}
 		room.take(h)
 	}
-	if at < 0 && !room.take(f) {
-		return nil, -1, ErrFileQuota
+	if err := room.check(q, f); at < 0 && err != nil {
+		return nil, -1, err
 	}
 	return remove, at, nil
 }
 
-// take makes the quota smaller by a file and reports whether the file was within it.
-func (q *FileQuota) take(f File) bool {
-	fits := q.Files >= 1 && q.Bytes >= f.Size
-	q.Files--
-	q.Bytes -= f.Size
-	return fits
+// take makes the room smaller by a file.
+func (room *FileQuota) take(f File) {
+	room.Files--
+	room.Bytes -= f.Size
+}
+
+// check refuses a file that the room is too small for, which a quota has left.
+func (room *FileQuota) check(q FileQuota, f File) error {
+	if room.Files >= 1 && room.Bytes >= f.Size {
+		return nil
+	}
+	return &QuotaError{Has: FileQuota{Files: q.Files - room.Files, Bytes: q.Bytes - room.Bytes}, Size: f.Size}
 }
 
 // FileChanges is what an append does to the files of its session, in the order of the fields.
@@ -99,9 +105,10 @@ func (a Append) FileChanges(has []File) (FileChanges, error) {
 		room.take(f)
 	}
 	for _, f := range changes.Add {
-		if !room.take(f.File) {
-			return FileChanges{}, ErrFileQuota
+		if err := room.check(a.FileQuota, f.File); err != nil {
+			return FileChanges{}, err
 		}
+		room.take(f.File)
 	}
 	return changes, nil
 }

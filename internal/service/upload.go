@@ -212,8 +212,14 @@ func (s *Service) translateFile(ctx context.Context, session, name string, err e
 	case errors.Is(err, store.ErrFileConflict):
 		return api.Errorf(api.CodeUploadConflict, "the file %q differs from what the session has under its SHA-256 already", name).With("file", name)
 	case errors.Is(err, store.ErrFileQuota):
-		return api.Errorf(api.CodeAttachmentQuota, "the file %q is too much for session %s: it may keep %d files and %d bytes of them, uploads that no message refers to yet included; those expire after %d hours",
+		refused := api.Errorf(api.CodeAttachmentQuota, "the file %q is too much for session %s, which may keep %d files and %d bytes of them, uploads that no message refers to yet included; those expire after %d hours",
 			name, session, api.MaxSessionFiles, int64(api.MaxSessionFileBytes), int(api.UploadTime.Hours())).With("file", name)
+		var quota *store.QuotaError
+		if errors.As(err, &quota) {
+			refused.Message += fmt.Sprintf(". It keeps %d with %d bytes, and this one has %d", quota.Has.Files, quota.Has.Bytes, quota.Size)
+			return refused.With("files", fmt.Sprint(quota.Has.Files)).With("bytes", fmt.Sprint(quota.Has.Bytes)).With("value", fmt.Sprint(quota.Size))
+		}
+		return refused
 	}
 	return s.translate(ctx, session, err)
 }
