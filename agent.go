@@ -88,7 +88,8 @@ func (a *Agent) Reference() AgentReference { return a.reference }
 // NewSession returns once the session is durable. Without options it has a private scratch directory, which
 // is made now, and the agent's settings.
 //
-// Errors: invalid_request, invalid_workspace, invalid_guidance, unsupported_option; unknown_provider for a
+// Errors: invalid_request, invalid_workspace, invalid_guidance, unsupported_option; invalid_history, with the details item
+// (from 0) and rule, for a conversation of [InitialHistory] that breaks one; unknown_provider for a
 // Model whose provider is neither in this process nor OpenAI, Anthropic or Google. One of those that this
 // process lacks is accepted, and so is an agent's: turns wait, with registration_missing in
 // Result.WaitingFor, for a process that has it. submission_conflict for an IdempotencyKey that made a

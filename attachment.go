@@ -19,8 +19,9 @@ import (
 // not move, PDF, or text in UTF-8, of at most 8 MiB (AT2, AT3). It is called by its base name.
 //
 // Errors: invalid_request for a file that cannot be read or has nothing in it, attachment_too_large, unsupported_media.
+// Their details are file, rule, and value and limit where a bound is broken.
 func AttachmentFromFile(path string) (*Attachment, error) {
-	data, err := readBounded(path, api.MaxFileBytes)
+	data, err := readBounded(path)
 	if err != nil {
 		return nil, err
 	}
@@ -33,28 +34,26 @@ func AttachmentFromBytes(name, mediaType string, data []byte) (*Attachment, erro
 	if err := content.CheckName(name); err != nil {
 		return nil, err
 	}
-	switch size := len(data); {
-	case size == 0:
-		return nil, api.Errorf(api.CodeInvalidRequest, "the file %q is empty; there is nothing in it to send", name).With("file", name)
-	case size > api.MaxFileBytes:
-		return nil, fileTooLarge(name, int64(size))
+	size := int64(len(data))
+	if err := content.CheckSize(size); err != nil {
+		return nil, notTaken(name, err)
 	}
-	found, err := content.Inspect(name, mediaType, int64(len(data)), bytes.NewReader(data))
+	found, err := content.Inspect(name, mediaType, size, bytes.NewReader(data))
 	if err != nil {
-		named := api.AsError(err)
-		named.Message = fmt.Sprintf("the file %q is not taken: %s", name, named.Message)
-		return nil, named.With("file", name)
+		return nil, notTaken(name, err)
 	}
 	return &Attachment{Name: name, MediaType: found.MediaType, Data: data}, nil
 }
 
-func fileTooLarge(name string, size int64) error {
-	return api.Errorf(api.CodeAttachmentTooLarge, "the file %q has %d bytes; at most %d are taken", name, size, int64(api.MaxFileBytes)).
-		With("file", name).With("value", fmt.Sprint(size)).With("limit", fmt.Sprint(int64(api.MaxFileBytes)))
+// notTaken says which file an error is about.
+func notTaken(name string, err error) error {
+	e := api.AsError(err)
+	e.Message = fmt.Sprintf("the file %q is not taken: %s", name, e.Message)
+	return e.With("file", name)
 }
 
-// readBounded reads a regular file that is not larger than it may be.
-func readBounded(path string, most int64) ([]byte, error) {
+// readBounded reads a regular file that is not larger than a message's may be.
+func readBounded(path string) ([]byte, error) {
 	name := filepath.Base(path)
 	refuse := func(err error) ([]byte, error) {
 		return nil, api.Errorf(api.CodeInvalidRequest, "the file %q cannot be read: %w", path, err).With("file", name)
@@ -65,8 +64,8 @@ func readBounded(path string, most int64) ([]byte, error) {
 		return refuse(err)
 	case !info.Mode().IsRegular():
 		return refuse(errors.New("it is not a regular file"))
-	case info.Size() > most:
-		return nil, fileTooLarge(name, info.Size())
+	case info.Size() > api.MaxFileBytes:
+		return nil, notTaken(name, content.CheckSize(info.Size()))
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -82,16 +81,19 @@ func readBounded(path string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// Upload stores a file in the session before it is sent, and returns once that is durable. A message refers to it by its
-// ID, with [StoredFile], until it expires 24 hours later; once a message does, it lives as long as the session (AT5).
-// The same bytes again are found, and not stored twice. Errors are those that [Session.Send] has for files.
+// Upload stores a file in the session before it is sent, and returns once that is durable; the method Block of what it
+// returns is the block of a message that refers to it. An upload that no message refers to expires 24 hours after it was last begun, and is removed
+// at the session's next upload; once a message does, the file lives as long as the session (AT5). Nothing reads its bytes
+// back. The same bytes again are found, and not stored twice: they keep the media type that they were stored with, and the
+// Upload has the name of then. Errors are those that [Session.Send] has for files. After one of code cancelled, or that begins
+// with store_, upload again: what is stored already is found.
 func (s *Session) Upload(ctx context.Context, a *Attachment) (Upload, error) {
 	if a == nil {
 		return Upload{}, noAttachment()
 	}
 	id, size := s.reference.Session, int64(len(a.Data))
-	if size > api.MaxFileBytes {
-		return Upload{}, fileTooLarge(a.Name, size)
+	if err := content.CheckSize(size); err != nil {
+		return Upload{}, notTaken(a.Name, err)
 	}
 	sum := sha256.Sum256(a.Data)
 	up, err := s.service.BeginUpload(ctx, id, api.UploadRequest{Name: a.Name, MediaType: a.MediaType, Size: size, SHA256: hex.EncodeToString(sum[:])})
@@ -141,8 +143,15 @@ func (s *Session) submission(ctx context.Context, text string, parts []Part) (ap
 	if sub.Options, err = one("TurnOptions", options); err != nil || len(blocks) == 0 {
 		return sub, err
 	}
-	if len(blocks) > api.MaxBlocks { // before anything is uploaded
-		return sub, api.Errorf(api.CodeInvalidRequest, "the message has %d blocks behind its text; at most %d are taken, the text among them", len(blocks), api.MaxBlocks)
+	// What is wrong with the whole is told before anything is uploaded.
+	if text != "" {
+		sub.Content, sub.Text = []ContentBlock{api.TextBlock(text)}, ""
+		if _, err := content.Blocks(sub.Content); err != nil {
+			return sub, err
+		}
+	}
+	if err := content.CheckCount(len(sub.Content) + len(blocks)); err != nil {
+		return sub, err
 	}
 	for i, file := range files {
 		if file == nil {
@@ -152,31 +161,39 @@ func (s *Session) submission(ctx context.Context, text string, parts []Part) (ap
 		if err != nil {
 			return sub, err
 		}
-		blocks[i] = api.StoredFile(api.Block(up.MediaType), file.Name, up.ID)
-	}
-	if text != "" {
-		sub.Content, sub.Text = append(sub.Content, api.TextBlock(text)), ""
+		blocks[i] = up.Block(file.Name)
 	}
 	sub.Content = append(sub.Content, blocks...)
 	return sub, nil
 }
 
 // InitialHistory are the options of a session that begins with a conversation (IM1): [Agent.NewSession] takes them, and
-// other options may be set in what it returns.
+// other options may be set in what it returns. No items are no conversation: the session begins empty.
 func InitialHistory(items ...HistoryImport) SessionOptions {
 	return SessionOptions{InitialHistory: items}
 }
 
-// DecodeHistory reads a conversation to import from JSON: an array of items, as [EncodeHistory] writes it. What no import
-// takes is refused with invalid_history, which names the item and the rule (IM2, IM3).
-func DecodeHistory(data []byte) ([]HistoryImport, error) { return content.DecodeImport(data) }
+// DecodeHistory reads a conversation to import from JSON: an array of items, as [EncodeHistory] writes it, of which there may
+// be none. What no import takes is refused with invalid_history, with the details item (from 0) and rule (IM2, IM3). An agent
+// with a guardrail at model_input takes less (IM4), which [Agent.NewSession] says.
+func DecodeHistory(data []byte) ([]HistoryImport, error) {
+	items, err := content.DecodeImport(data)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := content.Import(items, false); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
 
-// EncodeHistory is a conversation in JSON, an item a line.
+// EncodeHistory is a conversation in JSON, an item a line. It checks nothing.
 func EncodeHistory(items []HistoryImport) []byte { return content.EncodeImport(items) }
 
 // PortableHistory is the session's conversation in the form of an import: texts, calls and results; each file is one line
-// that describes it, and reasoning is left out (SE6). It ends with invalid_history where a bound of imports is broken, or
-// a call has no result yet.
+// that describes it, and reasoning is left out (SE6). It fails with invalid_history where a call has no result yet, or where a
+// bound of imports is broken: then import a summary as the text of one item, or build items of the newest part of
+// [Session.History].
 func (s *Session) PortableHistory(ctx context.Context) ([]HistoryImport, error) {
 	var items []HistoryItem
 	for item, err := range s.History(ctx) {

@@ -42,25 +42,37 @@ func review(ctx context.Context, session *openworker.Session, screen, report *op
 }
 
 // uploaded takes what a browser has sent to the program.
-func uploaded(ctx context.Context, session *openworker.Session, name, mediaType string, body io.Reader) (string, error) {
+func uploaded(ctx context.Context, session *openworker.Session, name, mediaType string, body io.Reader) (openworker.Upload, error) {
 	data, err := io.ReadAll(io.LimitReader(body, 8<<20+1))
 	if err != nil {
-		return "", err
+		return openworker.Upload{}, err
 	}
 	file, err := openworker.AttachmentFromBytes(name, mediaType, data)
 	if err != nil {
-		return "", err // unsupported_media, attachment_too_large
+		return openworker.Upload{}, err // unsupported_media, attachment_too_large
 	}
-	up, err := session.Upload(ctx, file)
-	if err != nil {
-		return "", err // attachment_quota_exceeded
-	}
-	return up.ID, nil
+	return session.Upload(ctx, file) // attachment_quota_exceeded
 }
 
 // explain sends a file that the session has.
-func explain(ctx context.Context, session *openworker.Session, id string) (openworker.Result, error) {
-	return session.Run(ctx, "Explain this.", openworker.StoredFile(openworker.BlockDocument, "report.pdf", id))
+func explain(ctx context.Context, session *openworker.Session, up openworker.Upload) (openworker.Result, error) {
+	return session.Run(ctx, "Explain this.", up.Block("report.pdf"))
+}
+
+// sent lists the files of a conversation. Each may be sent again as it is.
+func sent(ctx context.Context, session *openworker.Session) ([]openworker.ContentBlock, error) {
+	var files []openworker.ContentBlock
+	for item, err := range session.History(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for _, block := range item.Content {
+			if block.Source != nil { // a file, with ID, MediaType, Size and SHA256 in its Source
+				files = append(files, block)
+			}
+		}
+	}
+	return files, nil
 }
 
 // migrate begins a session with a conversation from elsewhere.
@@ -160,14 +172,23 @@ func Example_content() {
 	}
 	fmt.Println(result.Text)
 
-	id, err := uploaded(ctx, session, "report.pdf", "application/pdf", strings.NewReader(pdf))
+	up, err := uploaded(ctx, session, "report.pdf", "application/pdf", strings.NewReader(pdf))
 	if err != nil {
 		log.Fatal(err)
 	}
-	if result, err = explain(ctx, session, id); err != nil {
+	if result, err = explain(ctx, session, up); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(result.Text)
+
+	files, err := sent(ctx, session)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if result, err = session.Run(ctx, "And this?", files[0]); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(files), "files; again:", result.Text)
 
 	_, err = openworker.AttachmentFromBytes("holiday.mp4", "", []byte("\x00\x00\x00\x18ftypmp42"))
 	fmt.Println(errors.Is(err, openworker.ErrUnsupportedMedia))
@@ -191,6 +212,7 @@ func Example_content() {
 	// text, screen.png (image/png), report.pdf (application/pdf)
 	// text, screen.png (image/png), text, report.pdf (application/pdf), notes.md (text/markdown)
 	// text, report.pdf (application/pdf)
+	// 6 files; again: text, screen.png (image/png)
 	// true
-	// 6 items moved
+	// 8 items moved
 }

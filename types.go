@@ -34,13 +34,14 @@ type (
 	SessionReference = api.SessionReference
 	// SessionOptions are the options of [Agent.NewSession].
 	SessionOptions = api.SessionOptions
-	// HistoryImport is one item of an imported conversation: see the Import constants.
+	// HistoryImport is one item of an imported conversation; the Import constants say which fields belong to which type.
 	HistoryImport = api.HistoryImport
 	// Part is what comes behind a message's text: an *Attachment, a ContentBlock or TurnOptions.
 	Part = api.MessagePart
 	// Attachment is a file on its way into a session; AttachmentFromFile and AttachmentFromBytes make one.
 	Attachment = api.Attachment
-	// ContentBlock is a block of a message; TextBlock, TextDocument and StoredFile make some.
+	// ContentBlock is a block of a message; TextBlock, TextDocument and the method Block of an Upload make some, and a
+	// history has them.
 	ContentBlock = api.ContentBlock
 	// BlockType is one of the Block constants.
 	BlockType = api.BlockType
@@ -48,13 +49,14 @@ type (
 	Source = api.Source
 	// SourceType is one of the Source constants.
 	SourceType = api.SourceType
-	// Upload is a file in a session, stored or on its way.
+	// Upload is a file in a session, stored or on its way; its method Block sends it.
 	Upload = api.Upload
 	// UploadState is how far an upload is: one of the Upload constants.
 	UploadState = api.UploadState
-	// UploadRequest and UploadChunk are what [Harness.Service] takes for an upload in pieces.
+	// UploadRequest announces a file to [Harness.Service], for an upload in pieces of your own.
 	UploadRequest = api.UploadRequest
-	UploadChunk   = api.UploadChunk
+	// UploadChunk is one of those pieces.
+	UploadChunk = api.UploadChunk
 	// SessionState is what [Session.State] tells: activity, run, open interactions, what is waited for.
 	SessionState = api.SessionState
 	// Activity is what a session does: one of the Activity constants.
@@ -192,7 +194,7 @@ const (
 
 // The kinds of content blocks, and where a file's bytes may be.
 const (
-	BlockText     = api.BlockText     // Text
+	BlockText     = api.BlockText     // a text, in Text
 	BlockImage    = api.BlockImage    // PNG, JPEG, GIF or WebP that does not move
 	BlockDocument = api.BlockDocument // PDF, or text in UTF-8
 
@@ -210,10 +212,10 @@ const (
 
 // The types of items of an imported conversation.
 const (
-	ImportUser       = api.ImportUser       // Text
-	ImportAssistant  = api.ImportAssistant  // Text
-	ImportToolCall   = api.ImportToolCall   // CallID, Name, Arguments
-	ImportToolResult = api.ImportToolResult // CallID, Output
+	ImportUser       = api.ImportUser       // what the user said, in Text
+	ImportAssistant  = api.ImportAssistant  // what the model said, in Text
+	ImportToolCall   = api.ImportToolCall   // a call of a tool: CallID, Name, Arguments
+	ImportToolResult = api.ImportToolResult // its result: CallID, Output
 )
 
 // TextBlock is a block of text.
@@ -221,12 +223,6 @@ func TextBlock(text string) ContentBlock { return api.TextBlock(text) }
 
 // TextDocument is a text file whose content is at hand. It counts as a file, and not as text of the message.
 func TextDocument(name, text string) ContentBlock { return api.TextDocument(name, text) }
-
-// StoredFile is a block for a file that [Session.Upload] stored, or an earlier message has, under a name of its own here.
-// It is of an image with BlockImage, and of any other file with BlockDocument.
-func StoredFile(block BlockType, name, id string) ContentBlock {
-	return api.StoredFile(block, name, id)
-}
 
 // Set returns a pointer to v, for optional fields: nil inherits, a pointer sets. An empty text that is set
 // clears what is inherited; a limit that is set to 0 or less is refused with invalid_limits.

@@ -1,8 +1,11 @@
 package api
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +28,8 @@ const (
 	BlockDocument BlockType = "document" // a PDF, or a text file
 )
 
-// ContentBlock is one block of a message: a text, or a file (AT1).
+// ContentBlock is one block of a message: a text, or a file (AT1). The zero value is none, and is refused with
+// invalid_request. Those of a history may be sent again as they are, in the same session.
 type ContentBlock struct {
 	Type BlockType `json:"type"`
 	Text string    `json:"text,omitempty"` // of a text block
@@ -43,7 +47,8 @@ const (
 	SourceAttachment SourceType = "attachment" // stored: ID names them
 )
 
-// Source is where a file's bytes are. There are no others: addresses and providers' own file IDs are refused.
+// Source is where a file's bytes are. There are no others: addresses and providers' own file IDs are refused, and so is the
+// zero value, with invalid_request.
 type Source struct {
 	Type SourceType `json:"type"`
 	// MediaType is what the file is said to be; with SourceAttachment it may be absent. What it is in truth is found
@@ -65,16 +70,13 @@ func TextDocument(name, text string) ContentBlock {
 	return ContentBlock{Type: BlockDocument, Name: name, Source: &Source{Type: SourceText, Data: text}}
 }
 
-// StoredFile is a block for a file that the session has already, by its ID: of an image with image, else of a document.
-func StoredFile(block BlockType, name, id string) ContentBlock {
-	return ContentBlock{Type: block, Name: name, Source: &Source{Type: SourceAttachment, ID: id}}
-}
-
-// Attachment is a file on its way into a session. MediaType may be "": then it is found out. Data must not be changed.
+// Attachment is a file on its way into a session. Its fields may also be filled by hand: all of it is checked when it is
+// uploaded or sent. One without Data, as the zero value, is refused then with invalid_request. It may be sent any number of times, to
+// any sessions, also at once.
 type Attachment struct {
-	Name      string
-	MediaType string
-	Data      []byte
+	Name      string // a label of 1 to 255 bytes without control characters
+	MediaType string // what it is said to be; "" says nothing
+	Data      []byte // 1 to 8,388,608 bytes, which must not be changed
 }
 
 // Block is the kind of block that files of a media type stand in.
@@ -99,11 +101,12 @@ type UploadState string
 
 const (
 	UploadOpen      UploadState = "open"      // chunks may be sent
-	UploadCommitted UploadState = "committed" // sealed: a message may refer to it until it expires
+	UploadCommitted UploadState = "committed" // stored: a message may refer to it until it expires
 	UploadAccepted  UploadState = "accepted"  // a message refers to it: it lives as long as the session
 )
 
-// Upload is a file in a session, stored or on its way.
+// Upload is a file in a session, stored or on its way. The same bytes are one upload: Name is what they were called
+// first, and MediaType what they were stored as, whatever later ones say.
 type Upload struct {
 	ID        string      `json:"id"`
 	Name      string      `json:"name"`
@@ -113,8 +116,15 @@ type Upload struct {
 	State     UploadState `json:"state"`
 	// Missing are the chunks that are not there yet, by their index from 0.
 	Missing []int `json:"missing,omitempty"`
-	// Expires is when it is removed unless a message refers to it by then; zero once one does.
+	// Expires is when it ends unless a message refers to it by then: 24 hours after it was last begun. It is removed at the
+	// session's next upload. Zero once a message refers to it.
 	Expires time.Time `json:"expires,omitzero"`
+}
+
+// Block is the block of a message that refers to a file of the session, under a name for this message; "" means Name. Of
+// the upload it needs ID and MediaType, so that it may also be made of what a program kept of one.
+func (u Upload) Block(name string) ContentBlock {
+	return ContentBlock{Type: Block(u.MediaType), Name: cmp.Or(name, u.Name), Source: &Source{Type: SourceAttachment, ID: u.ID}}
 }
 
 // UploadChunk is a part of a file: chunk i begins at byte i × 262,144 and has that many bytes, the last one the rest.
@@ -129,13 +139,14 @@ func Chunks(size int64) int { return int((size + UploadChunkBytes - 1) / UploadC
 
 // The types of imported items.
 const (
-	ImportUser       = "user"        // Text
-	ImportAssistant  = "assistant"   // Text
+	ImportUser       = "user"        // Text, which is not blank
+	ImportAssistant  = "assistant"   // Text, which is not blank
 	ImportToolCall   = "tool_call"   // CallID, Name, Arguments
-	ImportToolResult = "tool_result" // CallID, Output
+	ImportToolResult = "tool_result" // CallID, Output, which may be empty
 )
 
-// HistoryImport is one item of an imported conversation (IM1).
+// HistoryImport is one item of an imported conversation (IM1). Each type has the fields that stand behind it above, and no
+// others; the zero value is no item, and is refused with invalid_history.
 type HistoryImport struct {
 	Type   string `json:"type"`
 	Text   string `json:"text,omitempty"`
@@ -146,27 +157,54 @@ type HistoryImport struct {
 	Output    string          `json:"output,omitempty"`
 
 	given []string // the fields that the JSON had
+	flaw  string   // what of the JSON is of another type than it must be
 }
 
-// UnmarshalJSON notes what fields there were, so that one which does not belong is refused with its item when the
-// session is created, and not passed over.
+// UnmarshalJSON takes each JSON value, and notes what fields there were and whether they are of the right types, so that what does
+// not belong is refused with its item when the session is created, and not passed over.
 func (h *HistoryImport) UnmarshalJSON(data []byte) error {
-	type plain HistoryImport
+	*h = HistoryImport{}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
-		return err
+		if !errors.As(err, new(*json.UnmarshalTypeError)) {
+			return err
+		}
+		h.flaw = "it is " + kindOf(data) + "; an item is an object"
+		return nil
 	}
-	var item plain
-	if err := json.Unmarshal(data, &item); err != nil {
-		return fmt.Errorf("an item of an imported conversation: %w", err)
+	h.given = slices.Sorted(maps.Keys(fields))
+	h.Arguments = fields["arguments"]
+	for _, f := range []struct {
+		name string
+		text *string
+	}{{"type", &h.Type}, {"text", &h.Text}, {"callId", &h.CallID}, {"name", &h.Name}, {"output", &h.Output}} {
+		if raw, given := fields[f.name]; given && json.Unmarshal(raw, f.text) != nil && h.flaw == "" {
+			h.flaw = f.name + " is " + kindOf(raw) + "; it must be a string"
+		}
 	}
-	for name := range fields {
-		item.given = append(item.given, name)
-	}
-	slices.Sort(item.given)
-	*h = HistoryImport(item)
 	return nil
 }
+
+// kindOf says what a JSON value is.
+func kindOf(value []byte) string {
+	switch bytes.TrimSpace(value)[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// Flaw says what in the item's JSON has another type than it must have, for example "output is an object; it must be a
+// string"; "" if nothing, and for an item that was not read from JSON.
+func (h HistoryImport) Flaw() string { return h.flaw }
 
 // Given lists the fields that the item's JSON had, sorted; nil for an item that was not read from JSON.
 func (h HistoryImport) Given() []string { return slices.Clone(h.given) }

@@ -14,6 +14,12 @@ import (
 	"github.com/openworkerai/openworker/api"
 )
 
+// The rules that others check with what they know of stored files.
+const (
+	RuleFile         = "file_bytes"
+	RuleMessageFiles = "message_files_bytes"
+)
+
 // maxIDBytes bounds the ID of a stored file in a message. Ours are shorter; it keeps a wrong one out of messages.
 const maxIDBytes = 256
 
@@ -40,11 +46,11 @@ func (b Block) IsFile() bool { return b.Name != "" }
 // Blocks checks the blocks of a message (AT1, AT3), each file that is here with [Inspect] too. How large a file is, is
 // judged before it is decoded. Whether a stored file is there, and fits its block, is for who stores them to say.
 //
-// Errors: invalid_request, attachment_too_large, unsupported_media. They have the details block (by its number from 1),
-// rule and, where one was measured, value.
+// Errors: invalid_request, attachment_too_large, unsupported_media. They have the details block (by its number from 1, its
+// texts being counted), file where it has a name, rule, and value and limit where one was measured.
 func Blocks(given []api.ContentBlock) ([]Block, error) {
-	if n := len(given); n == 0 || n > api.MaxBlocks {
-		return nil, refused(api.CodeInvalidRequest, "blocks", n, "the content has %d blocks; a message has 1 to %d", n, api.MaxBlocks)
+	if err := CheckCount(len(given)); err != nil {
+		return nil, err
 	}
 	out, texts, files := make([]Block, 0, len(given)), 0, int64(0)
 	for i, g := range given {
@@ -53,8 +59,8 @@ func Blocks(given []api.ContentBlock) ([]Block, error) {
 			return nil, inBlock(i, g, err)
 		}
 		if texts += len(b.Text); texts > api.MaxBlockTextBytes {
-			return nil, inBlock(i, g, refused(api.CodeInvalidRequest, "text_blocks_bytes", texts,
-				"the text blocks up to here have %d bytes together; a message with content has at most %d. Send a longer text as a document with a text source",
+			return nil, inBlock(i, g, over(api.CodeInvalidRequest, "text_blocks_bytes", texts, api.MaxBlockTextBytes,
+				"the text blocks up to here have %d bytes together; a message with content has at most %d. Send a longer text as a text file",
 				texts, api.MaxBlockTextBytes))
 		}
 		if b.IsFile() && b.ID == "" {
@@ -63,7 +69,7 @@ func Blocks(given []api.ContentBlock) ([]Block, error) {
 				return nil, inBlock(i, g, err)
 			}
 			if files += n; files > api.MaxMessageFileBytes {
-				return nil, inBlock(i, g, refused(api.CodeAttachmentTooLarge, "message_files_bytes", files,
+				return nil, inBlock(i, g, over(api.CodeAttachmentTooLarge, RuleMessageFiles, files, api.MaxMessageFileBytes,
 					"the files up to here have %d bytes together; those of a message have at most %d. Send some in a message before",
 					files, api.MaxMessageFileBytes))
 			}
@@ -122,7 +128,7 @@ func textBlock(g api.ContentBlock) (Block, error) {
 	case g.Name != "" || g.Source != nil:
 		return Block{}, refused(api.CodeInvalidRequest, "field", nil, "a text block has no name and no source; a text file is a document")
 	case strings.TrimSpace(g.Text) == "":
-		return Block{}, refused(api.CodeInvalidRequest, "blank", nil, "the text is blank; leave the block out")
+		return Block{}, refused(api.CodeInvalidRequest, "blank", nil, "the text is white space only; leave it out")
 	}
 	if flaw := flawOf(g.Text); flaw != "" {
 		return Block{}, refused(api.CodeInvalidRequest, "text", nil, "the text %s", flaw)
@@ -136,7 +142,7 @@ func stored(b Block, s *api.Source) (Block, error) {
 	case s.Data != "":
 		return Block{}, refused(api.CodeInvalidRequest, "field", nil, "a source of type attachment has no data; it has the id of a stored file")
 	case n == 0 || n > maxIDBytes || flawOf(s.ID) != "":
-		return Block{}, refused(api.CodeInvalidRequest, "attachment_id_bytes", n, "the attachment's id %s has %d bytes; one has 1 to %d of UTF-8, as the upload gave it", quoted(s.ID), n, maxIDBytes)
+		return Block{}, over(api.CodeInvalidRequest, "attachment_id_bytes", n, maxIDBytes, "the attachment's id %s has %d bytes; one has 1 to %d of UTF-8, as the upload gave it", quoted(s.ID), n, maxIDBytes)
 	case s.Size < 0:
 		return Block{}, refused(api.CodeInvalidRequest, "size", s.Size, "the size %d is negative; leave it out, or give the file's bytes", s.Size)
 	}
@@ -160,13 +166,26 @@ func measured(s *api.Source) (int64, error) {
 			n -= int64(len(s.Data) - len(strings.TrimSuffix(strings.TrimSuffix(s.Data, "="), "=")))
 		}
 	}
+	return n, CheckSize(n)
+}
+
+// CheckSize checks how many bytes a file has (AT3). Errors: invalid_request for none, attachment_too_large.
+func CheckSize(n int64) error {
 	switch {
-	case len(s.Data) == 0:
-		return 0, refused(api.CodeInvalidRequest, "empty", 0, "the file is empty; leave it out")
+	case n <= 0:
+		return refused(api.CodeInvalidRequest, "empty", n, "the file is empty; leave it out")
 	case n > api.MaxFileBytes:
-		return 0, refused(api.CodeAttachmentTooLarge, "file_bytes", n, "the file has %d bytes; one has at most %d", n, api.MaxFileBytes)
+		return over(api.CodeAttachmentTooLarge, RuleFile, n, api.MaxFileBytes, "the file has %d bytes; one has at most %d", n, api.MaxFileBytes)
 	}
-	return n, nil
+	return nil
+}
+
+// CheckCount checks how many blocks a message has (AT3). Errors are invalid_request.
+func CheckCount(n int) error {
+	if n == 0 || n > api.MaxBlocks {
+		return over(api.CodeInvalidRequest, "blocks", n, api.MaxBlocks, "the content has %d blocks; a message has 1 to %d, its texts among them", n, api.MaxBlocks)
+	}
+	return nil
 }
 
 // here decodes a file that is in the message and finds out what it is.
@@ -224,7 +243,7 @@ func decoded(data string) ([]byte, error) {
 func CheckName(name string) error {
 	switch n := len(name); {
 	case n == 0 || n > api.MaxFileNameBytes:
-		return refused(api.CodeInvalidRequest, "name_bytes", n, "the file's name %s has %d bytes; one has 1 to %d", quoted(name), n, api.MaxFileNameBytes)
+		return over(api.CodeInvalidRequest, "name_bytes", n, api.MaxFileNameBytes, "the file's name %s has %d bytes; one has 1 to %d", quoted(name), n, api.MaxFileNameBytes)
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
 		return refused(api.CodeInvalidRequest, "name", nil, "the file's name %s has a control character or is not UTF-8; give it another, it is only a label", quoted(name))
 	}
@@ -260,12 +279,20 @@ func refused(code api.Code, rule string, value any, format string, args ...any) 
 	return err
 }
 
-// inBlock says in which block the error is.
+// over is refused for what has a bound, which is its detail limit.
+func over(code api.Code, rule string, value, limit any, format string, args ...any) *api.Error {
+	return refused(code, rule, value, format, args...).With("limit", fmt.Sprint(limit))
+}
+
+// inBlock says in which block the error is, and in which file if it has a name that can be one.
 func inBlock(i int, g api.ContentBlock, err error) error {
 	e := api.AsError(err)
 	where := fmt.Sprintf("block %d", i+1)
 	if g.Name != "" {
 		where += " (" + quoted(g.Name) + ")"
+	}
+	if CheckName(g.Name) == nil {
+		e.With("file", g.Name)
 	}
 	e.Message = where + ": " + e.Message
 	return e.With("block", strconv.Itoa(i+1))

@@ -20,7 +20,7 @@ func TestBlocksComeInTheirOrderWithWhatTheyAre(t *testing.T) {
 		base64Block("report.pdf", "application/pdf", encoded(pdf)),
 		api.TextDocument("main.go", "package main\n"),
 		base64Block("data.csv", "text/csv; charset=utf-8", encoded([]byte("a,b"))),
-		api.StoredFile(api.BlockImage, "again.png", "s-a1"),
+		api.Upload{ID: "s-a1", MediaType: "image/png", Name: "again.png"}.Block(""),
 		{Type: api.BlockDocument, Name: "again.pdf", Source: &api.Source{Type: api.SourceAttachment, ID: "s-a2", MediaType: "Application/PDF", Size: 7, SHA256: sum}},
 	})
 	want := []content.Block{
@@ -60,7 +60,7 @@ func TestABlockThatBreaksARuleIsNamed(t *testing.T) {
 		{"of no type", api.ContentBlock{Text: "a"}, api.CodeInvalidRequest, "block_type", `no block of type ""; there are text, image and document`},
 		{"of a provider's type", api.ContentBlock{Type: "image_url", Name: "a"}, api.CodeInvalidRequest, "block_type", "never as an address"},
 		{"of a type in capitals", api.ContentBlock{Type: "Text", Text: "a"}, api.CodeInvalidRequest, "block_type", `"Text"`},
-		{"of text that is blank", api.TextBlock(" \n\t"), api.CodeInvalidRequest, "blank", "blank"},
+		{"of text that is blank", api.TextBlock(" \n\t"), api.CodeInvalidRequest, "blank", "white space only"},
 		{"of text with a NUL", api.TextBlock("a\x00"), api.CodeInvalidRequest, "text", "NUL at byte 1"},
 		{"of text that is not UTF-8", api.TextBlock("a\xff"), api.CodeInvalidRequest, "text", "not UTF-8"},
 		{"of text with a name", api.ContentBlock{Type: api.BlockText, Text: "a", Name: "b"}, api.CodeInvalidRequest, "field", "a text file is a document"},
@@ -109,6 +109,9 @@ func TestABlockThatBreaksARuleIsNamed(t *testing.T) {
 			}
 			e := wantRefusal(t, err, c.code, c.refusal)
 			if c.rule != "" && e.Details["rule"] != c.rule || e.Details["block"] != "2" || !strings.HasPrefix(e.Message, "block 2") {
+				t.Errorf("%v: details %v", e, e.Details)
+			}
+			if named := content.CheckName(c.block.Name) == nil; named && e.Details["file"] != c.block.Name || !named && e.Details["file"] != "" {
 				t.Errorf("%v: details %v", e, e.Details)
 			}
 			if c.block.Name != "" && !strings.Contains(e.Message, "(\""+strings.ReplaceAll(c.block.Name, "\n", `\n`)+"\")") {

@@ -20,7 +20,7 @@ var tries = map[string]func(n int) error{
 	"the files of a message together": func(n int) error {
 		half := strings.Repeat("a", n/2)
 		_, err := content.Blocks([]api.ContentBlock{
-			api.TextDocument("a", half[:len(half)-1]), api.TextDocument("b", half), api.StoredFile(api.BlockImage, "c", "not counted here"),
+			api.TextDocument("a", half[:len(half)-1]), api.TextDocument("b", half), api.Upload{ID: "not counted here"}.Block("c"),
 			api.TextDocument("d", strings.Repeat("a", n-2*len(half)+1)),
 		})
 		return err
@@ -41,7 +41,7 @@ var tries = map[string]func(n int) error{
 	},
 	"a file's name": func(n int) error { return content.CheckName("é" + strings.Repeat("a", n-2)) },
 	"a stored file's ID": func(n int) error {
-		_, err := content.Blocks([]api.ContentBlock{api.StoredFile(api.BlockImage, "a", strings.Repeat("a", n))})
+		_, err := content.Blocks([]api.ContentBlock{api.Upload{ID: strings.Repeat("a", n)}.Block("a")})
 		return err
 	},
 	"a file's media type": func(n int) error {
@@ -125,7 +125,7 @@ func TestEachBoundIsTakenAndOneMoreIsRefused(t *testing.T) {
 			}
 			e := wantRefusal(t, try(bound+1), b.Code, "")
 			value := e.Details["value"]
-			if value != fmt.Sprint(bound+1) || !strings.Contains(e.Message, fmt.Sprint(bound)) {
+			if value != fmt.Sprint(bound+1) || e.Details["limit"] != fmt.Sprint(bound) || !strings.Contains(e.Message, fmt.Sprint(bound)) {
 				t.Errorf("%d %s: %v, details %v", bound+1, b.Unit, e, e.Details)
 			}
 		})

@@ -254,7 +254,7 @@ func seedsOfImport(f *testing.F) {
 		f.Add(content.EncodeImport(items(s)))
 	}
 	for _, s := range []string{
-		`[{"TYPE":"user","text":"a"}]`, `[{"type":"user","text":"a","x":1}]`, `[null]`, `[{"type":"user","text":"\ud83d"}]`, `[] []`, `{}`,
+		`[{"TYPE":"user","text":"a"}]`, `[{"type":"user","text":"a","x":1}]`, `[null]`, `[{"type":"user","text":"\ud83d"}]`, `[] []`, `{}`, "[]\v", `[[]]`, `[{"type":"user","text":{}}]`,
 		`[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments":{"a":"\ud83d\ude00\\u0000"}},{"type":"tool_result","callId":"1","output":"x"}]`,
 		`[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments":{"a":"\ude00\u0000"}},{"type":"tool_result","callId":"1","output":"x"}]`,
 	} {

@@ -29,10 +29,10 @@ var fields = map[string][]string{
 //
 // A key that an argument object has twice is let be: nothing runs with the arguments of an imported call.
 //
-// Errors are invalid_history, with the details item (from 0), rule and, where one was measured, value. Nothing imported is nothing:
-// no items give no groups.
+// Errors are invalid_history, with the details item (from 0), rule, and value and limit where one was measured. Nothing imported
+// is nothing: no items give no groups.
 func Import(items []api.HistoryImport, guarded bool) ([][]api.HistoryImport, error) {
-	c := conversation{guarded: guarded, calls: map[string]int{}, results: map[string]api.HistoryImport{}, size: len("[]")}
+	c := conversation{guarded: guarded, given: items, calls: map[string]int{}, results: map[string]api.HistoryImport{}, size: len("[]")}
 	for i, it := range items {
 		if err := c.take(i, &it); err != nil {
 			return nil, inItem(i, it, err)
@@ -50,6 +50,7 @@ func Import(items []api.HistoryImport, guarded bool) ([][]api.HistoryImport, err
 // conversation is what was read of an import.
 type conversation struct {
 	guarded bool
+	given   []api.HistoryImport
 	items   []api.HistoryImport
 	calls   map[string]int // places by call ID
 	results map[string]api.HistoryImport
@@ -59,13 +60,16 @@ type conversation struct {
 // take checks the next item in itself and against those before, and brings it into its form.
 func (c *conversation) take(i int, it *api.HistoryImport) error {
 	if i >= api.MaxImportItems {
-		return broken("items", i+1, "an imported conversation has at most %d items", api.MaxImportItems)
+		return tooMany(len(c.given), "there are %d", len(c.given))
+	}
+	if flaw := it.Flaw(); flaw != "" {
+		return broken("json", nil, "%s", flaw)
 	}
 	if err := checkFields(*it); err != nil {
 		return err
 	}
 	if i == 0 && it.Type != api.ImportUser {
-		return broken("first_item", nil, "the first item must be the user's")
+		return broken("first_item", nil, "the first item must be the user's; put what the user said before it, or begin with the first item that is")
 	}
 	for _, text := range []string{it.Text, it.Output, it.CallID} {
 		if flaw := flawOf(text); flaw != "" {
@@ -86,13 +90,26 @@ func (c *conversation) take(i int, it *api.HistoryImport) error {
 	if err != nil {
 		return err
 	}
-	if i > 0 {
-		c.size++ // the comma
-	}
-	if c.size += len(compact(*it)); c.size > api.MaxImportBytes {
-		return broken("import_bytes", c.size, "up to here the conversation has %d bytes as compact JSON; an imported one has at most %d", c.size, api.MaxImportBytes)
+	if c.size += sizeAt(i, *it); c.size > api.MaxImportBytes {
+		for n, rest := range c.given[i+1:] {
+			c.size += sizeAt(i+1+n, rest)
+		}
+		return oversized("import_bytes", c.size, api.MaxImportBytes, "the conversation has %d bytes as compact JSON, and an imported one at most %d; %s", c.size, api.MaxImportBytes, shorten)
 	}
 	return nil
+}
+
+// sizeAt is what an item adds to a conversation as compact JSON.
+func sizeAt(i int, it api.HistoryImport) int {
+	comma := min(i, 1)
+	return comma + len(compact(it))
+}
+
+// shorten ends the message of a conversation that is too large.
+const shorten = "import a summary as the text of one item, or only the newest items, from one of the user on"
+
+func tooMany(value int, format string, args ...any) error {
+	return oversized("items", value, api.MaxImportItems, "an imported conversation has at most %d items, and %s; %s", api.MaxImportItems, fmt.Sprintf(format, args...), shorten)
 }
 
 // checkFields refuses a type that is not known, and fields of another type: those that the JSON had, in exactly their spelling,
@@ -106,17 +123,35 @@ func checkFields(it api.HistoryImport) error {
 			given = append(given, name)
 		}
 	}
+	slices.Sort(given)
 	known := fields[it.Type]
-	if known == nil {
+	switch {
+	case it.Type == "" && len(given) == 0:
+		return broken("type", nil, "it has nothing in it; give a type (user, assistant, tool_call or tool_result) and the fields of that")
+	case it.Type == "":
+		return broken("type", nil, "it has no type, only %s; the field type says user, assistant, tool_call or tool_result", list(given))
+	case known == nil:
 		return broken("type", nil, "there is no item of type %s; there are user, assistant, tool_call and tool_result. System texts, approvals, notices, images and reasoning are not imported", quoted(it.Type))
 	}
-	slices.Sort(given)
 	for _, name := range given {
 		if name != "type" && !slices.Contains(known, name) {
-			return broken("field", nil, "it has the field %s; a %s has type, %s", quoted(name), it.Type, strings.Join(known, ", "))
+			return broken("field", nil, "it has the field %s; a %s has type, %s and nothing else", quoted(name), it.Type, strings.Join(known, ", "))
 		}
 	}
 	return nil
+}
+
+// list names fields, the first of them if there are many.
+func list(fields []string) string {
+	const most = 8
+	var names []string
+	for _, name := range fields[:min(len(fields), most)] {
+		names = append(names, quoted(name))
+	}
+	if len(fields) > most {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
 }
 
 func (c *conversation) call(i int, it *api.HistoryImport) error {
@@ -124,7 +159,7 @@ func (c *conversation) call(i int, it *api.HistoryImport) error {
 		return broken("call_id", nil, "the call has no callId; give it one that is its alone")
 	}
 	if first, taken := c.calls[it.CallID]; taken {
-		return broken("duplicate_call", nil, "callId %s is that of item %d already", quoted(it.CallID), first)
+		return broken("duplicate_call", nil, "callId %s is that of item %d already; give each call one of its own, and its result the same", quoted(it.CallID), first)
 	}
 	if !validName(it.Name) {
 		hint := ""
@@ -142,10 +177,10 @@ func (c *conversation) call(i int, it *api.HistoryImport) error {
 
 func (c *conversation) result(it api.HistoryImport) error {
 	if _, called := c.calls[it.CallID]; !called {
-		return broken("result_without_call", nil, "no call before it has the callId %s", quoted(it.CallID))
+		return broken("result_without_call", nil, "no call before it has the callId %s; put the call before its result, or leave the result out", quoted(it.CallID))
 	}
 	if _, finished := c.results[it.CallID]; finished {
-		return broken("duplicate_result", nil, "call %s has a result already", quoted(it.CallID))
+		return broken("duplicate_result", nil, "call %s has a result already; leave one of the two out", quoted(it.CallID))
 	}
 	c.results[it.CallID] = it
 	return c.bound("output", len(it.Output))
@@ -154,10 +189,15 @@ func (c *conversation) result(it api.HistoryImport) error {
 // arguments checks a call's arguments and makes them compact. How deep they are is found before they are read.
 func (c *conversation) arguments(it *api.HistoryImport) error {
 	if depth := depthOf(it.Arguments); depth > api.MaxImportDepth {
-		return broken("arguments_depth", depth, "the arguments have %d levels, themselves being the first; at most %d", depth, api.MaxImportDepth)
+		return oversized("arguments_depth", depth, api.MaxImportDepth, "the arguments have %d levels, themselves being the first; at most %d are taken", depth, api.MaxImportDepth)
 	}
 	var short bytes.Buffer
-	if err := json.Compact(&short, it.Arguments); err != nil || !bytes.HasPrefix(short.Bytes(), []byte("{")) {
+	err := json.Compact(&short, it.Arguments)
+	switch text := ""; {
+	case err == nil && bytes.HasPrefix(short.Bytes(), []byte("{")):
+	case json.Unmarshal(it.Arguments, &text) == nil && strings.HasPrefix(strings.TrimSpace(text), "{"):
+		return broken("arguments", nil, "the arguments are a text with JSON in it, and not a JSON object; give the object itself, without quotes around it")
+	default:
 		return broken("arguments", nil, "the arguments are not a JSON object; one without any is {}")
 	}
 	if flaw := flawOf(short.String()); flaw != "" {
@@ -174,9 +214,9 @@ func (c *conversation) arguments(it *api.HistoryImport) error {
 func (c *conversation) bound(field string, n int) error {
 	switch {
 	case n > api.MaxImportTextBytes:
-		return broken(field+"_bytes", n, "its %s has %d bytes; at most %d", field, n, api.MaxImportTextBytes)
+		return oversized(field+"_bytes", n, api.MaxImportTextBytes, "its %s has %d bytes; at most %d are taken", field, n, api.MaxImportTextBytes)
 	case c.guarded && n > api.MaxGuardedBytes:
-		return broken("guarded_bytes", n, "its %s has %d bytes; at most %d where the agent has a guardrail at model_input", field, n, api.MaxGuardedBytes)
+		return oversized("guarded_bytes", n, api.MaxGuardedBytes, "its %s has %d bytes; at most %d are taken where the agent has a guardrail at model_input", field, n, api.MaxGuardedBytes)
 	}
 	return nil
 }
@@ -224,7 +264,7 @@ func DecodeImport(data []byte) ([]api.HistoryImport, error) {
 	for in.More() {
 		var it api.HistoryImport
 		if len(items) == api.MaxImportItems {
-			return nil, inItem(len(items), it, broken("items", len(items)+1, "an imported conversation has at most %d items", api.MaxImportItems))
+			return nil, inItem(len(items), it, tooMany(len(items)+1, "there are more"))
 		}
 		if err := in.Decode(&it); err != nil {
 			return nil, inItem(len(items), it, broken("json", nil, "it is not an item in JSON: %v", err))
@@ -232,7 +272,7 @@ func DecodeImport(data []byte) ([]api.HistoryImport, error) {
 		items = append(items, it)
 	}
 	_, err := in.Token()
-	if rest := bytes.TrimSpace(data[min(in.InputOffset(), int64(len(data))):]); err != nil || len(rest) > 0 {
+	if rest := bytes.Trim(data[min(in.InputOffset(), int64(len(data))):], " \t\r\n"); err != nil || len(rest) > 0 {
 		return nil, broken("json", nil, "the array of items does not end, or something follows it")
 	}
 	return items, nil
@@ -317,6 +357,10 @@ func validName(name string) bool {
 	return name != "" && len(name) <= api.MaxModelToolName && strings.IndexFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 	}) < 0
+}
+
+func oversized(rule string, value, limit int, format string, args ...any) *api.Error {
+	return over(api.CodeInvalidHistory, rule, value, limit, format, args...)
 }
 
 func broken(rule string, value any, format string, args ...any) *api.Error {

@@ -43,7 +43,7 @@ type Found struct {
 // announced, with the detail rule; errors of r as they are, and io.ErrUnexpectedEOF if it has less than size bytes.
 func Inspect(name, announced string, size int64, r io.Reader) (Found, error) {
 	if size <= 0 {
-		return Found{}, refused(api.CodeInvalidRequest, "empty", size, "the file is empty; leave it out")
+		return Found{}, CheckSize(size)
 	}
 	announced, err := announcedAs(announced)
 	if err != nil {
@@ -118,7 +118,7 @@ func announcedAs(mediaType string) (string, error) {
 		return "", unsupported("media_type", "%s is not a media type such as image/png; announce what the file is, or nothing", quoted(mediaType))
 	}
 	if len(plain) > maxTypeBytes {
-		return "", refused(api.CodeUnsupportedMedia, "media_type_bytes", len(plain), "the media type %s has %d bytes; one has at most %d", quoted(plain), len(plain), maxTypeBytes)
+		return "", over(api.CodeUnsupportedMedia, "media_type_bytes", len(plain), maxTypeBytes, "the media type %s has %d bytes; one has at most %d", quoted(plain), len(plain), maxTypeBytes)
 	}
 	switch plain {
 	case "application/octet-stream":

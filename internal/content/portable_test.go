@@ -51,11 +51,13 @@ func TestWhatCannotBeImportedIsNotExported(t *testing.T) {
 	}{
 		{"a call without a result", []api.HistoryItem{user, {Type: "tool_call", CallID: "c1", Name: "n", Arguments: "{}"}}, "item 1 (tool_call): call \"c1\" has no result"},
 		{"too many items", func() (out []api.HistoryItem) {
-			for range 257 {
+			for range 300 {
 				out = append(out, user)
 			}
 			return out
-		}(), "at most 256"},
+		}(), "at most 256 items, and there are 300; import a summary as the text of one item, or only the newest items"},
+		{"too much in all", []api.HistoryItem{{Type: "user", Text: strings.Repeat("a", 200_000)}, {Type: "assistant", Text: strings.Repeat("a", 200_000)}, {Type: "user", Text: strings.Repeat("a", 200_000)}, user},
+			"item 2 (user): the conversation has 600111 bytes as compact JSON, and an imported one at most 512000; import a summary"},
 		{"a text that is too large", []api.HistoryItem{user, {Type: "assistant", Text: strings.Repeat("a", 256_001)}}, "256001 bytes"},
 		{"an answer first", []api.HistoryItem{{Type: "notice", Text: "a"}, {Type: "assistant", Text: "a"}}, "item 0"},
 	} {

@@ -29,7 +29,7 @@ func (n note) inline() api.ContentBlock {
 	return api.ContentBlock{Type: api.BlockDocument, Name: "note.txt", Source: &api.Source{Type: api.SourceBase64, Data: base64.StdEncoding.EncodeToString([]byte(n))}}
 }
 
-func stored(id string) api.ContentBlock { return api.StoredFile(api.BlockDocument, "note.txt", id) }
+func stored(id string) api.ContentBlock { return api.Upload{ID: id}.Block("note.txt") }
 
 func (h *host) begin(session string, n note) api.Upload {
 	h.t.Helper()

@@ -143,11 +143,11 @@ var contentTests = []test{
 			{"a text that is not UTF-8 in a file", api.CodeUnsupportedMedia, "UTF-8", file{"c.txt", "text/plain", []byte("a\xff")}.inline()},
 			{"an archive", api.CodeUnsupportedMedia, "ZIP", file{"c.zip", "", []byte("PK\x03\x04\x00\x00")}.inline()},
 			{"a stored image said to be a PDF", api.CodeUnsupportedMedia, "image/png", api.ContentBlock{Type: api.BlockImage, Name: "a", Source: &api.Source{Type: api.SourceAttachment, ID: stored.ID, MediaType: "application/pdf"}}},
-			{"a stored image as a document", api.CodeUnsupportedMedia, "image/png", api.StoredFile(api.BlockDocument, "a", stored.ID)},
+			{"a stored image as a document", api.CodeUnsupportedMedia, "image/png", api.Upload{ID: stored.ID}.Block("a")},
 			{"a stored image of another size", api.CodeUploadConflict, fmt.Sprint(image.size()), api.ContentBlock{Type: api.BlockImage, Name: "a", Source: &api.Source{Type: api.SourceAttachment, ID: stored.ID, Size: image.size() + 1}}},
 			{"a stored image of another hash", api.CodeUploadConflict, image.sum(), api.ContentBlock{Type: api.BlockImage, Name: "a", Source: &api.Source{Type: api.SourceAttachment, ID: stored.ID, SHA256: report.sum()}}},
-			{"an attachment that is not there", api.CodeAttachmentNotFound, "no file", api.StoredFile(api.BlockImage, "a", stored.ID+"0")},
-			{"an attachment of nobody", api.CodeAttachmentNotFound, "no file", api.StoredFile(api.BlockImage, "a", "file_1")},
+			{"an attachment that is not there", api.CodeAttachmentNotFound, "no file", api.Upload{ID: stored.ID + "0"}.Block("a")},
+			{"an attachment of nobody", api.CodeAttachmentNotFound, "no file", api.Upload{ID: "file_1"}.Block("a")},
 		} {
 			err := s.refused(id, tt.code, tt.words, api.TurnOptions{SubmissionID: tt.name}, text("first"), notes.inline(), tt.block)
 			if !strings.Contains(err.Message, "block 3") || err.Details["block"] != "3" {

@@ -53,7 +53,7 @@ func (f file) inline() api.ContentBlock {
 
 // stored is a block that refers to the file by the ID that its session has it under.
 func (f file) stored(id string) api.ContentBlock {
-	return api.StoredFile(api.Block(f.mediaType), f.name, id)
+	return api.Upload{ID: id, MediaType: f.mediaType}.Block(f.name)
 }
 
 // accepted is the file as turn_accepted tells of it.
