@@ -49,7 +49,7 @@ const (
 	CodeToolPanicked         = api.CodeToolPanicked         // the tool panicked; the process lives on
 	CodeToolTimeout          = api.CodeToolTimeout          // the tool did not finish in time
 	CodeDenied               = api.CodeDenied               // a person or a rule denied the action
-	CodeCancelled            = api.CodeCancelled            // the turn was cancelled
+	CodeCancelled            = api.CodeCancelled            // the turn was cancelled, or the caller stopped waiting: then send again with the same submission ID to learn whether it was accepted
 	CodeOutcomeUnknown       = api.CodeOutcomeUnknown       // the action had started when its process ended; whether it took effect is not known
 	CodeOutputLost           = api.CodeOutputLost           // the action returned, and its process ended before hooks and guardrails had looked at the output
 	CodeCheckFailed          = api.CodeCheckFailed          // the application's own check of the action failed, so it was not run; nobody has refused it
@@ -62,8 +62,8 @@ const (
 	CodeHookFailed           = api.CodeHookFailed           // a hook failed or did not answer in time
 	CodeUnsupportedMedia     = api.CodeUnsupportedMedia     // the file is of a kind that is not taken, is damaged, is not what it is said to be, or the model does not take its kind; the message names it
 	CodeAttachmentTooLarge   = api.CodeAttachmentTooLarge   // a file, or the files of a message together, are over a bound, ours or the model's own; the message names it
-	CodeAttachmentQuota      = api.CodeAttachmentQuota      // the session keeps as many files, or as many bytes of them, as it may
-	CodeAttachmentNotFound   = api.CodeAttachmentNotFound   // the session has no such file, or it was never sealed, or it has expired; send it again
+	CodeAttachmentQuota      = api.CodeAttachmentQuota      // the session keeps as many files, or as many bytes of them, as it may; files that were sent stay, so use a new session
+	CodeAttachmentNotFound   = api.CodeAttachmentNotFound   // the session has no such file: it was never uploaded, its upload was not committed or has expired, or a guardrail's redaction took its place; send it again
 	CodeUploadConflict       = api.CodeUploadConflict       // bytes or a description of a file differ from those that came before, or from what was announced
 	CodeUninspectableContent = api.CodeUninspectableContent // a guardrail is in force that cannot look into a file, since it is no text; the message names both
 	CodeInvalidHistory       = api.CodeInvalidHistory       // the conversation to import breaks a rule; the message names the item and the rule, and no session was made

@@ -15,6 +15,7 @@ const (
 	EventSessionCreated      = api.EventSessionCreated      // SessionCreated: always number 1
 	EventSessionTakenOver    = api.EventSessionTakenOver    // SessionTakenOver: another process goes on
 	EventSessionDeleted      = api.EventSessionDeleted      // none: the last event of a subscription
+	EventHistoryImported     = api.EventHistoryImported     // HistoryImported: a part of the conversation that the session begins with
 	EventTurnAccepted        = api.EventTurnAccepted        // TurnAccepted: the message is durable
 	EventTurnStarted         = api.EventTurnStarted         // none: a queued turn begins
 	EventCancelRequested     = api.EventCancelRequested     // CancelRequested: the turn will end
@@ -45,7 +46,10 @@ const (
 type (
 	SessionCreated      = api.SessionCreated      // data of session_created: agent, workspace, owner, metadata
 	SessionTakenOver    = api.SessionTakenOver    // data of session_taken_over: from which process to which
+	HistoryImported     = api.HistoryImported     // data of history_imported: a message, or an answer with its calls and results
+	ImportedItem        = api.ImportedItem        // one item of it
 	TurnAccepted        = api.TurnAccepted        // data of turn_accepted: the message and its model
+	AcceptedBlock       = api.AcceptedBlock       // one block of its content: a text, or what is known of a file
 	CancelRequested     = api.CancelRequested     // data of turn_cancel_requested: by whom and why
 	TurnEnded           = api.TurnEnded           // data of turn_ended: status, usage and failure of the run
 	ModelCallStarted    = api.ModelCallStarted    // data of model_call_started: which call, which attempt

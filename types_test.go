@@ -80,6 +80,8 @@ func TestTheContractIsReachedThroughOneImport(t *testing.T) {
 	t.Parallel()
 	onlyForFaces := []string{
 		"AgentDefinition", "ToolDeclaration", // those with bodies are here
+		"MessagePart",                              // Part is here
+		"Chunks", "UploadChunkBytes", "UploadTime", // of uploads in pieces
 		"Service", "EventStream", "Capabilities", "AgentQuery", "AgentPage", "SessionPage", "InteractionPage",
 		"EventQuery", "EventPage", "FollowQuery", "UsageQuery", "UsageRow", "Submission", "DeleteOptions",
 		"CodeInfo", "Codes", "Errorf", "AsError",

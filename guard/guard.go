@@ -51,8 +51,9 @@ type Context struct {
 // looked at, a message, a file, a result and instructions that are larger are not taken in the first place; a larger answer
 // is left out of later requests, and whatever is larger out of a summary.
 //
-// An image and a PDF are no text, and no unit. Where a guardrail looks at UserInput or ModelInput, they are refused with
-// uninspectable_content, and so is a turn whose conversation has one (AT7). The other points let them be.
+// An image and a PDF are no text, and no unit. Where a guardrail looks at UserInput or ModelInput, a message with one is
+// refused with uninspectable_content. Where one looks at ModelInput, so is each turn while an earlier message's is in the
+// model's context (AT7). The other points let them be.
 type Unit struct {
 	Context
 	Point Point

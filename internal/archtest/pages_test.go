@@ -43,7 +43,8 @@ func TestThePageOfBoundsIsCurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Bounds of content\n\n<!-- Generated from content.Bounds by go test ./internal/archtest -update. -->\n\n" +
 		"What messages, files and imported conversations may have at most: the bound itself is taken, one more is refused with the code, and the\n" +
-		"error names what it is about and the value that was measured. A provider may take less ([attachments](guides/attachments.md)).\n\n" +
+		"error names what it is about and the value that was measured. In its details, where a message or an import itself breaks the bound, are `rule`, `value` and `limit`, and what it is about: `file`, `block`\n" +
+		"(from 1, texts counted) or `item` (from 0). A provider may take less ([attachments](guides/attachments.md)).\n\n" +
 		"| what | at most | | code | requirement |\n|---|---:|---|---|---|\n")
 	for _, r := range content.Bounds() {
 		fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", r.What, thousands(r.Value), r.Unit, r.Code, r.Requirement)
