@@ -168,7 +168,7 @@ func (r *Runtime) Submit(ctx context.Context, session string, cmd engine.Command
 // store.ErrFileQuota refuse it.
 func (r *Runtime) SubmitWith(ctx context.Context, session string, cmd engine.Command, files Files) (Reply, error) {
 	if ctx.Err() != nil {
-		return Reply{}, api.Errorf(api.CodeCancelled, "cancelled before anything was sent: %w", context.Cause(ctx))
+		return Reply{}, api.Errorf(api.CodeCancelled, "cancelled before anything was submitted; it may be sent again: %w", context.Cause(ctx))
 	}
 	ch := make(chan Reply, 1)
 	r.mu.Lock()
@@ -198,7 +198,7 @@ func (r *Runtime) SubmitWith(ctx context.Context, session string, cmd engine.Com
 	delete(r.waiters, id)
 	r.mu.Unlock()
 	if errors.Is(reply.Err, errWithdrawn) {
-		return Reply{}, api.Errorf(api.CodeCancelled, "cancelled before the input was stored; nothing was submitted: %w", context.Cause(ctx))
+		return Reply{}, api.Errorf(api.CodeCancelled, "cancelled before the input was stored; nothing was submitted, and it may be sent again: %w", context.Cause(ctx))
 	}
 	return reply, reply.Err
 }
@@ -219,7 +219,7 @@ func (r *Runtime) Create(ctx context.Context, session string, cmd engine.Create,
 		select { // settle the fate: write it again
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return api.Errorf(api.CodeCancelled, "cancelled while it was unknown whether session %s was stored: %w", session, context.Cause(ctx))
+			return api.Errorf(api.CodeCancelled, "cancelled while it was unknown whether session %s was stored; create it again under the same IdempotencyKey: %w", session, context.Cause(ctx))
 		}
 	}
 }

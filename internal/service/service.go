@@ -275,7 +275,7 @@ func (s *Service) translate(ctx context.Context, session string, err error) erro
 		return nil
 	case errors.As(err, &known) && !errors.Is(err, store.ErrFateUnknown):
 		if known.Code == api.CodeStoreUnavailable && ctx.Err() != nil { // a store's word for a caller who left
-			return api.Errorf(api.CodeCancelled, "the caller stopped waiting: %w", context.Cause(ctx))
+			return stoppedWaiting(ctx)
 		}
 		return known
 	case errors.Is(err, store.ErrDeleted):
@@ -290,9 +290,14 @@ func (s *Service) translate(ctx context.Context, session string, err error) erro
 	case errors.Is(err, store.ErrClosed):
 		return api.Errorf(api.CodeClosed, "the store was closed")
 	case ctx.Err() != nil:
-		return api.Errorf(api.CodeCancelled, "the caller stopped waiting: %w", context.Cause(ctx))
+		return stoppedWaiting(ctx)
 	}
 	return api.Errorf(api.CodeStoreUnavailable, "the store failed: %w", err)
+}
+
+// stoppedWaiting is the error of a call whose caller left while the store was asked: what was done then is not known.
+func stoppedWaiting(ctx context.Context) error {
+	return api.Errorf(api.CodeCancelled, "the caller stopped waiting; the same again tells what became of it, a message under the same SubmissionID, a session under the same IdempotencyKey: %w", context.Cause(ctx))
 }
 
 // newSessionID is 100 random bits, so that ids, and call ids that begin with them, are unique across stores.
