@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -118,6 +119,24 @@ func noAttachment() error {
 	return api.Errorf(api.CodeInvalidRequest, "an attachment is nil; look at the error of what was to make it")
 }
 
+// block is the block of an attachment. A small one goes within the message, which stores it with itself: what a guardrail
+// takes out of it is never stored then. A large one, which no guardrail can look into, is uploaded first.
+func (s *Session) block(ctx context.Context, file *Attachment) (ContentBlock, error) {
+	if len(file.Data) <= api.UploadChunkBytes {
+		checked, err := AttachmentFromBytes(file.Name, file.MediaType, file.Data)
+		if err != nil {
+			return ContentBlock{}, err
+		}
+		return ContentBlock{Type: api.Block(checked.MediaType), Name: file.Name,
+			Source: &Source{Type: SourceBase64, MediaType: checked.MediaType, Data: base64.StdEncoding.EncodeToString(file.Data)}}, nil
+	}
+	up, err := s.Upload(ctx, file)
+	if err != nil {
+		return ContentBlock{}, err
+	}
+	return up.Block(file.Name), nil
+}
+
 // submission makes a message of a text and its parts, with the attachments uploaded.
 func (s *Session) submission(ctx context.Context, text string, parts []Part) (api.Submission, error) {
 	sub := api.Submission{Session: s.reference.Session, Text: text}
@@ -157,11 +176,9 @@ func (s *Session) submission(ctx context.Context, text string, parts []Part) (ap
 		if file == nil {
 			continue
 		}
-		up, err := s.Upload(ctx, file)
-		if err != nil {
+		if blocks[i], err = s.block(ctx, file); err != nil {
 			return sub, err
 		}
-		blocks[i] = up.Block(file.Name)
 	}
 	sub.Content = append(sub.Content, blocks...)
 	return sub, nil

@@ -2,7 +2,9 @@ package openworker
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"slices"
 
 	"github.com/openworkerai/openworker/api"
 )
@@ -38,7 +40,8 @@ func (s *Session) Run(ctx context.Context, text string, parts ...Part) (Result, 
 // A message is a text of 1 to 256,000 bytes of UTF-8, and what comes behind it: an *[Attachment], a [ContentBlock], in
 // their order, and at most one [TurnOptions] anywhere among them (AT1). With such parts the text, which may be empty
 // then, and all text blocks have at most 32,000 bytes together. Errors count the blocks from 1: the text is the first, unless it
-// is empty. Attachments are uploaded first, as far as the session has not got them yet: one whose upload was cut off goes
+// is empty. An attachment of at most 256 KiB goes within the message and is
+// stored with it; larger ones are uploaded first, as far as the session has not got them yet: one whose upload was cut off goes
 // on from there. When ctx ends before the message is accepted, nothing is submitted; what was uploaded by then expires as
 // [Session.Upload] says.
 //
@@ -49,15 +52,25 @@ func (s *Session) Run(ctx context.Context, text string, parts ...Part) (Result, 
 // uninspectable_content. After an error nothing was accepted, unless its code is cancelled or begins with store_: then
 // send again with the same SubmissionID to learn it.
 func (s *Session) Send(ctx context.Context, text string, parts ...Part) (*Run, error) {
-	sub, err := s.submission(ctx, text, parts)
-	if err != nil {
-		return nil, err
+	for tries := 1; ; tries++ {
+		sub, err := s.submission(ctx, text, parts)
+		if err != nil {
+			return nil, err
+		}
+		ref, err := s.service.Submit(ctx, sub)
+		switch {
+		case err == nil:
+			return newRun(s.service, ref), nil
+		case tries > 1 || !errors.Is(err, ErrAttachmentNotFound) || !slices.ContainsFunc(parts, isAttachment):
+			return nil, err
+		}
+		// An upload that was found had been about to expire: it is uploaded once more.
 	}
-	ref, err := s.service.Submit(ctx, sub)
-	if err != nil {
-		return nil, err
-	}
-	return newRun(s.service, ref), nil
+}
+
+func isAttachment(part Part) bool {
+	_, is := part.(*Attachment)
+	return is
 }
 
 // RunStreamed is Send with a handle to range over the turn's events as they come.

@@ -101,7 +101,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 			return illegal("it was accepted under rules %d, this build knows %d", e.Rules, Rules)
 		}
 		q := Queued{Run: e.Run, Accepted: f.Number, Rules: e.Rules, Model: e.Model, Limits: e.Limits,
-			Compact: e.Compact, Guardrails: e.Guardrails, Addendum: len(e.Addendum), Bytes: contextBytes(e), Files: heldFiles(f.Number, e.Content)}
+			Compact: e.Compact, Guardrails: e.Guardrails, Addendum: len(e.Addendum), Bytes: contextBytes(e), Files: heldFiles(f.Number, e.Content), Inspects: e.Inspects, Refuses: e.Refuses}
 		switch {
 		case !e.Queued && (s.Turn != nil || len(s.Queue) > 0):
 			return illegal("another run is under way or waits")
@@ -176,7 +176,8 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 		t.Call.RetryAt = e.RetryAt
 		if e.Compact {
 			t.Call.Overflowed, t.Compaction.Due = true, true
-			if t.Compaction.Bare = e.Code == api.CodeRequestTooLarge; !t.Compaction.Bare { // bytes teach nothing of the window
+			// Bytes teach nothing of the window, as long as files may be what is too much.
+			if t.Compaction.Bare = e.Code == api.CodeRequestTooLarge && s.olderFiles(); !t.Compaction.Bare {
 				s.Context.overflowed(t.Call.Max, e.Window)
 			}
 		}
@@ -450,7 +451,7 @@ func (s *State) fold(f Fact, illegal func(string, ...any) error) error {
 
 func (s *State) begin(q Queued) {
 	s.Turn = &Turn{Run: q.Run, Accepted: q.Accepted, Rules: q.Rules, Model: q.Model, Limits: q.Limits,
-		Compact: q.Compact, Guardrails: q.Guardrails, Addendum: q.Addendum}
+		Bytes: q.Bytes, Compact: q.Compact, Guardrails: q.Guardrails, Addendum: q.Addendum}
 	s.Context.turn(q.Model)
 	s.Context.add(q.Bytes + s.Notices)
 	s.Context.Files = slices.Concat(s.Context.Files, q.Files)

@@ -130,6 +130,7 @@ type HeldFile struct {
 	Number    uint64 `json:"number"` // of the message's event
 	MediaType string `json:"media_type"`
 	Name      string `json:"name"`
+	Size      int64  `json:"size"` // of all of them, in bytes
 }
 
 func (h HeldFile) binary() bool { return (&File{MediaType: h.MediaType}).IsBinary() }
@@ -137,9 +138,15 @@ func (h HeldFile) binary() bool { return (&File{MediaType: h.MediaType}).IsBinar
 // heldFiles lists a message's kinds of files, each once.
 func heldFiles(number uint64, blocks []Block) (held []HeldFile) {
 	for _, b := range blocks {
-		if f := b.File; f != nil && !slices.ContainsFunc(held, func(h HeldFile) bool { return h.MediaType == f.MediaType }) {
-			held = append(held, HeldFile{Number: number, MediaType: f.MediaType, Name: f.Name})
+		f := b.File
+		if f == nil {
+			continue
 		}
+		at := slices.IndexFunc(held, func(h HeldFile) bool { return h.MediaType == f.MediaType })
+		if at < 0 {
+			at, held = len(held), append(held, HeldFile{Number: number, MediaType: f.MediaType, Name: f.Name})
+		}
+		held[at].Size += f.Size
 	}
 	return held
 }
@@ -149,13 +156,46 @@ func (s *State) olderFiles() bool {
 	return slices.ContainsFunc(s.Context.Files, func(h HeldFile) bool { return h.Number != s.Turn.Accepted })
 }
 
+// heavier reports whether what is older than the current message may be what makes a request too large in bytes: files, or
+// more of other things than the message has of files.
+func (s *State) heavier() bool {
+	var own int64
+	for _, h := range s.Context.Files {
+		if h.Number == s.Turn.Accepted {
+			own += h.Size
+		}
+	}
+	return s.olderFiles() || int64(s.Context.Bytes-s.Turn.Bytes) > own
+}
+
+// unshortened names the files of the current message, where a request was too much (CO3).
+func (s *State) unshortened() string {
+	for _, h := range s.Context.Files {
+		if h.Number == s.Turn.Accepted {
+			return fmt.Sprintf(" (the message of run %s has the file %q, and a current message is never shortened: send less of it, or choose another model)", s.Turn.Run, h.Name)
+		}
+	}
+	return ""
+}
+
 // fits refuses a message in whose context there will be files that its guardrails cannot look into, or that its model is
 // known not to take (AT7, AT8).
 func (d *decision) fits(c Message) error {
 	held := d.s.Context.Files
-	if c.WhenBusy != api.BusyInterrupt {
-		for _, q := range d.s.Queue {
+	for _, q := range d.s.Queue {
+		if c.WhenBusy != api.BusyInterrupt {
 			held = slices.Concat(held, q.Files)
+			continue
+		}
+		for _, h := range heldFiles(0, c.Content) { // it goes ahead of turns that were accepted without its files
+			switch {
+			case q.Inspects != "" && h.binary():
+				return api.Errorf(api.CodeUninspectableContent, "guardrail %s of run %s, which is queued, cannot look into the file %q (%s), which would come before it; queue the message too, or leave the file out",
+					q.Inspects, q.Run, h.Name, h.MediaType).With("guardrail", q.Inspects).With("file", h.Name).With("run", q.Run)
+			case slices.Contains(q.Refuses, h.MediaType):
+				return api.Errorf(api.CodeUnsupportedMedia, "the model of run %s, which is queued, takes no %s, and the file %q would come before it; queue the message too, or leave the file out",
+					q.Run, h.MediaType, h.Name).With("file", h.Name).With("run", q.Run)
+			}
 		}
 	}
 	for _, h := range held {

@@ -167,7 +167,7 @@ func (d *decision) message(c Message) error {
 		if len(s.Queue) >= api.MaxQueuedTurns {
 			return api.Errorf(api.CodeQueueFull, "%d messages wait already, which is the most; send again when one has run", len(s.Queue))
 		}
-		e.Queued = true
+		e.Queued, e.Inspects, e.Refuses = true, c.Inspects, c.Refuses
 	}
 	if err := d.fits(c); err != nil && !c.Compact {
 		return err

@@ -89,12 +89,15 @@ func (d *decision) modelError(c ModelError) {
 	failures := t.Call.Failures + 1
 	switch {
 	case c.Cancelled || t.Cancel:
-	case (c.Code == api.CodeContextExhausted || c.Code == api.CodeRequestTooLarge && d.s.olderFiles()) && !t.Call.Overflowed:
+	case (c.Code == api.CodeContextExhausted || c.Code == api.CodeRequestTooLarge && d.s.heavier()) && !t.Call.Overflowed:
 		e.Compact, e.Window = true, max(c.Window, 0) // once a call (LI5)
 	case c.Retryable && failures < api.MaxModelAttempts:
 		e.RetryAt = d.env.Now.Add(max(c.RetryAfter, retryDelay(failures, d.env.Jitter))).Truncate(time.Millisecond)
 	default:
 		e.Final, e.Retryable = true, c.Retryable
+		if c.Code == api.CodeContextExhausted || c.Code == api.CodeRequestTooLarge {
+			e.Message += d.s.unshortened()
+		}
 		if c.Retryable {
 			e.Message = fmt.Sprintf("%d attempts failed; the last: %s", failures, c.Message)
 		}

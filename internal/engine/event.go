@@ -81,6 +81,8 @@ type TurnAccepted struct {
 	Text                string            `json:"text"`
 	Content             []Block           `json:"content,omitempty"` // instead of Text
 	Queued              bool              `json:"queued,omitempty"`
+	Inspects            string            `json:"inspects,omitempty"` // of a queued one: as in [Message]
+	Refuses             []string          `json:"refuses,omitempty"`
 	Front               bool              `json:"front,omitempty"` // queued ahead of the others
 	SubmissionID        string            `json:"submission,omitempty"`
 	Fingerprint         map[string]string `json:"fingerprint,omitempty"`

@@ -18,7 +18,7 @@ var SnapshotSchema = sync.OnceValue(func() string {
 })
 
 // foldVersion is raised when Apply comes to fold the same facts into another state of the same shape.
-const foldVersion = 1
+const foldVersion = 2
 
 func describe(w interface{ Write([]byte) (int, error) }, t reflect.Type, seen map[reflect.Type]bool) {
 	_, _ = fmt.Fprintf(w, "%s %s\n", t.Kind(), t.Name())

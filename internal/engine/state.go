@@ -52,6 +52,7 @@ type Turn struct {
 	Model    api.ModelRef `json:"model"`
 	Limits   Limits       `json:"limits"`
 
+	Bytes      int      `json:"bytes,omitempty"`      // of its message in the context
 	Compact    bool     `json:"compact,omitempty"`    // it has no message: it summarises and ends
 	Guardrails []string `json:"guardrails,omitempty"` // its own
 	Addendum   int      `json:"addendum,omitempty"`   // bytes of its instruction addendum
@@ -181,7 +182,9 @@ type Queued struct {
 	Addendum   int      `json:"addendum,omitempty"`
 	Bytes      int      `json:"bytes,omitempty"` // of its message in the context
 
-	Files []HeldFile `json:"files,omitempty"` // of its message
+	Files    []HeldFile `json:"files,omitempty"` // of its message
+	Inspects string     `json:"inspects,omitempty"`
+	Refuses  []string   `json:"refuses,omitempty"`
 }
 
 // Interaction is an open one. Its body stands in the event of its number.

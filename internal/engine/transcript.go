@@ -179,8 +179,15 @@ func (e ToolLate) notice() string {
 	if e.Code != "" {
 		word = "failed"
 	}
-	return "Notice from the host: the action of call " + e.CallID + ", whose outcome was unknown, has " + word + " in the meantime. Its output: " + e.Output
+	output, _ := shorten(e.Output, 0, maxNoticeBytes)
+	return "Notice from the host: the action of call " + e.CallID + ", whose outcome was unknown, has " + word + " in the meantime. Its output: " + output
 }
+
+// What the host adds to a conversation is bounded, so that no guardrail finds it too large to look at.
+const (
+	maxNoticeBytes  = api.MaxGuardedBytes - 8_000
+	maxChangedBytes = 8_000
+)
 
 func (t *Transcript) start(o opening) {
 	for _, n := range t.notices {
@@ -247,6 +254,7 @@ func changed(arguments string) string {
 	if arguments == "" {
 		return ""
 	}
+	arguments, _ = shorten(arguments, 0, maxChangedBytes)
 	return "[A person changed the arguments of this call to: " + arguments + "]\n"
 }
 

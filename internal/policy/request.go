@@ -183,7 +183,7 @@ func (s *screening) item(given *model.Item, catalogue, called map[string]string)
 // content screens what an item says. One that no guardrail looks at is not shown, and does not end the matter where it
 // could do so for ever: in what a document is made of, and in an answer, which nobody could have refused.
 func (s *screening) content(kind model.ItemKind, text string) (string, *api.Error) {
-	if len(text) <= api.MaxGuardedBytes || !s.source && kind != model.AssistantItem {
+	if len(text) <= api.MaxGuardedBytes || !s.source && kind != model.AssistantItem && kind != model.ToolResultItem {
 		return s.text(text)
 	}
 	s.verdicts = append(s.verdicts, tooLarge(&s.guards[0], guard.ModelInput, len(text)))

@@ -95,7 +95,7 @@ func failureOf(err error, spent api.Usage, maxOutput int) failure {
 	if !errors.As(err, &me) {
 		me = &model.Error{Kind: model.KindUnclassified, Message: err.Error()}
 	}
-	f := failure{code: me.Code(), message: firstBytes(strings.ToValidUTF8(me.Message, "\uFFFD"), maxFailureText), retryable: me.Retryable(), retryAfter: me.RetryAfter, usage: counted(me.Usage), window: me.Window}
+	f := failure{code: me.Code(), message: firstBytes(withoutFiles(strings.ToValidUTF8(me.Message, "\uFFFD")), maxFailureText), retryable: me.Retryable(), retryAfter: me.RetryAfter, usage: counted(me.Usage), window: me.Window}
 	if f.message == "" {
 		f.message = fmt.Sprintf("the provider failed without a message; the kind of its error is %q", me.Kind)
 	}

@@ -9,5 +9,5 @@
 // Three points wait for the disk: before an input is acknowledged, before a side effect starts, and before
 // a result is told. What only a repeatable effect depends on commits while that effect runs.
 //
-// Imports: api, guard, internal/engine, internal/policy, store, model, tool.
+// Imports: api, guard, internal/engine, internal/policy, internal/strictjson, store, model, tool.
 package runtime

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/openworkerai/openworker/api"
@@ -51,6 +52,14 @@ func unreadable(part *model.Part, err error) *api.Error {
 		code = api.CodeStoreCorrupt
 	}
 	return api.Errorf(code, "the file %q of the conversation cannot be read: %w", part.Name, err).With("file", part.Name)
+}
+
+// encoded is what may be a file's bytes in a text.
+var encoded = regexp.MustCompile(`(?:data:[^;,\s]{0,100};base64,)?[A-Za-z0-9+/_-]{120,}={0,2}`)
+
+// withoutFiles is what a provider says, less what it may quote of a request's files (AT6).
+func withoutFiles(text string) string {
+	return encoded.ReplaceAllString(text, "[left out: what may be a file's content]")
 }
 
 // ReadFile reads a whole file of a session and holds it against its hash. ErrFileNotFound, and store_corrupt.

@@ -72,7 +72,7 @@ func (g guarded) ask(name string) (facts model.Facts, ok bool) {
 func (g guarded) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (resp model.Response, err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			err = &model.Error{Kind: model.KindUnclassified, Message: fmt.Sprintf("the provider %s panicked: %v", g.name, x), Cause: fmt.Errorf("%s", debug.Stack())}
+			err = &model.Error{Kind: model.KindUnclassified, Message: fmt.Sprintf("the provider %s panicked with a value of type %T", g.name, x), Cause: fmt.Errorf("%s", debug.Stack())}
 		}
 	}()
 	resp, err = g.Provider.Stream(ctx, req, emit)

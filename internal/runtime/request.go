@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
 	"github.com/openworkerai/openworker/internal/policy"
+	"github.com/openworkerai/openworker/internal/strictjson"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/tool"
 )
@@ -100,7 +100,8 @@ func parts(blocks []engine.Block) []model.Part {
 }
 
 // answerItems puts a model's answer into stored form, with what is wrong with each call. Nothing invalid
-// is stored: what does not parse is replaced, and its start is quoted in the verdict (RU8, C40).
+// is stored, since each later request says it again: arguments that do not parse, or that some provider cannot read, are
+// replaced, and their start is quoted in the verdict (RU5, RU8, C40).
 func answerItems(agent *Agent, resp model.Response) []engine.Item {
 	items := make([]engine.Item, 0, len(resp.Items))
 	for _, it := range resp.Items {
@@ -140,9 +141,9 @@ func callItem(agent *Agent, it model.ResponseItem, private []byte, stop model.St
 			out.Code, out.Message = e.Code, "Not run: "+e.Message
 		}
 	}
-	if !isObject(out.Arguments) {
+	if _, err := strictjson.Object([]byte(out.Arguments), tool.MaxArgumentsDepth); err != nil {
 		if out.Code == "" {
-			out.Code, out.Message = api.CodeArgumentsInvalid, "Not run: the arguments are not a JSON object."
+			out.Code, out.Message = api.CodeArgumentsInvalid, fmt.Sprintf("Not run: the arguments are not acceptable: %v.", err)
 		}
 		out.Message += fmt.Sprintf(" The arguments began: %q", firstBytes(out.Arguments, 200))
 		out.Arguments = "{}"
@@ -155,9 +156,4 @@ func firstBytes(s string, n int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:n], "") + "…"
-}
-
-func isObject(text string) bool {
-	var m map[string]json.RawMessage
-	return strings.HasPrefix(text, "{") && utf8.ValidString(text) && json.Unmarshal([]byte(text), &m) == nil
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,7 +22,8 @@ import (
 type given struct {
 	blocks []content.Block
 	files  []store.File // by block; of those that are here, what is known before they are stored
-	named  []string     // IDs of stored files, as the message has them
+	named  []string     // IDs of the files as the message has them, before any redaction
+	put    []string     // IDs of files that are stored for this message alone
 }
 
 // contentOf checks the blocks of a message, and gives each file its ID.
@@ -46,7 +48,9 @@ func contentOf(session string, f *facts, sub api.Submission) (*given, error) {
 			}
 		} else if b.IsFile() {
 			g.files[i] = store.File{ID: b.ID}
-			g.named = append(g.named, b.ID)
+		}
+		if b.IsFile() {
+			g.named = append(g.named, g.files[i].ID)
 		}
 	}
 	return g, nil
@@ -81,15 +85,25 @@ func (g *given) names() string {
 // forget removes what was uploaded once more for a message that had been accepted already, unless a message refers to it:
 // the original of what was redacted then must not stay (GR3).
 func (g *given) forget(ctx context.Context, s *Service, session string) {
-	if g == nil {
-		return
+	if g != nil {
+		s.discard(ctx, session, g.named)
 	}
-	for _, id := range g.named {
+}
+
+// withdraw removes what was stored for a message that is refused. Where nobody knows whether it is, it expires.
+func (g *given) withdraw(ctx context.Context, s *Service, session string, refusal error) {
+	if code := api.CodeOf(refusal); g != nil && code != api.CodeCancelled && !strings.HasPrefix(string(code), "store_") && !errors.Is(refusal, store.ErrFateUnknown) {
+		s.discard(ctx, session, g.put)
+	}
+}
+
+func (s *Service) discard(ctx context.Context, session string, ids []string) {
+	for _, id := range ids {
 		if s.own(session, id) != nil {
 			continue
 		}
 		if err := s.store.Discard(ctx, session, id); err != nil {
-			s.log.Warn("a file of a repeated message could not be removed; it expires", "session", session, "file", id, "error", err)
+			s.log.Warn("a file that no message needs could not be removed; it expires", "session", session, "file", id, "error", err)
 		}
 	}
 }
@@ -222,9 +236,7 @@ func (g *given) screen(ctx context.Context, s *Service, session string, f *facts
 // accepted, and one that is not stored never is (GR3).
 func (g *given) redact(i int, session string, f *facts, data []byte, files *runtime.Files) {
 	b, row := &g.blocks[i], &g.files[i]
-	if b.ID != "" {
-		files.Discarded = append(files.Discarded, b.ID)
-	}
+	files.Discarded = append(files.Discarded, row.ID) // also of one that is here: it may have been uploaded as well
 	sum := hexSum(data)
 	*row = store.File{ID: fileID(session, f.secret, sum), Name: b.Name, Size: int64(len(data)), SHA256: sum, FileType: store.FileType{MediaType: row.MediaType}}
 	b.ID, b.Data = "", data
@@ -242,7 +254,10 @@ func (g *given) store(ctx context.Context, s *Service, session string, f *facts,
 		files.New = append(files.New, store.NewFile{File: row, Data: b.Data})
 		return row, nil
 	}
-	row, err := s.put(ctx, session, f, b.Name, b.MediaType, b.Data)
+	row, fresh, err := s.put(ctx, session, f, b.Name, b.MediaType, b.Data)
+	if fresh {
+		g.put = append(g.put, g.files[i].ID)
+	}
 	if err != nil {
 		return row, block(i, err)
 	}

@@ -79,11 +79,14 @@ func (s *Service) CreateSession(ctx context.Context, ref api.AgentReference, opt
 	text, _ := json.Marshal(fingerprint)
 	err = s.runtime.Create(ctx, id, engine.Create{Event: e, History: engine.Imported(id, groups)}, store.Creation{Owner: opts.Owner, Agent: row.Name, Digest: row.Digest, Metadata: opts.Metadata, Key: key, Fingerprint: string(text)})
 	if err != nil {
-		if made {
+		if made && api.CodeOf(err) != api.CodeCancelled { // then it may be stored all the same
 			_ = os.Remove(workspace)
 		}
 		if errors.Is(err, store.ErrExists) && key != "" {
-			return s.repeatedCreation(ctx, opts.Owner, row.Name, key, fingerprint)
+			if found, err := s.repeatedCreation(ctx, opts.Owner, row.Name, key, fingerprint); found != none || err != nil {
+				return found, err
+			}
+			return s.CreateSession(ctx, ref, given) // the one that had the key was deleted meanwhile
 		}
 		return none, s.translate(ctx, "", err)
 	}

@@ -86,6 +86,9 @@ func (s *Service) accept(ctx context.Context, sub api.Submission, compact bool) 
 			return ref, err
 		}
 	}
+	if err != nil {
+		blocks.withdraw(ctx, s, sub.Session, err)
+	}
 	if errors.Is(err, store.ErrReceiptTaken) {
 		err = api.Errorf(api.CodeStoreUnavailable, "the submission %q was stored by another caller and cannot be read yet; send it again", key)
 	}

@@ -145,25 +145,27 @@ func (s *Service) seal(ctx context.Context, session string, row store.File, r io
 		return store.File{}, s.translateFile(ctx, session, row.Name, err)
 	}
 	s.failpoint("upload.commit.before")
-	row, err = s.store.Seal(ctx, session, row.ID, store.FileType{MediaType: found.MediaType, Width: found.Width, Height: found.Height}, time.Now())
+	sealed, err := s.store.Seal(ctx, session, row.ID, store.FileType{MediaType: found.MediaType, Width: found.Width, Height: found.Height}, time.Now())
 	s.failpoint("upload.commit.after")
-	return row, s.translateFile(ctx, session, row.Name, err)
+	return sealed, s.translateFile(ctx, session, row.Name, err)
 }
 
-// put stores a whole file that is at hand, as far as it is not there.
-func (s *Service) put(ctx context.Context, session string, f *facts, name, announced string, data []byte) (store.File, error) {
-	row, err := s.stage(ctx, session, f, name, announced, int64(len(data)), hexSum(data))
+// put stores a whole file that is at hand, as far as it is not there; fresh: nothing of it was.
+func (s *Service) put(ctx context.Context, session string, f *facts, name, announced string, data []byte) (row store.File, fresh bool, err error) {
+	row, err = s.stage(ctx, session, f, name, announced, int64(len(data)), hexSum(data))
 	if err != nil || row.State != store.FileOpen {
-		return row, err
+		return row, false, err
 	}
+	fresh = len(row.Missing) == store.Chunks(row.Size)
 	for _, i := range row.Missing {
 		from := i * store.ChunkBytes
 		if err := s.putChunk(ctx, session, row.ID, i, data[from:from+store.ChunkLen(row.Size, i)]); err != nil {
-			return store.File{}, s.translateFile(ctx, session, name, err)
+			return store.File{}, fresh, s.translateFile(ctx, session, name, err)
 		}
 	}
 	row.Missing = nil
-	return s.seal(ctx, session, row, bytes.NewReader(data))
+	row, err = s.seal(ctx, session, row, bytes.NewReader(data))
+	return row, fresh, err
 }
 
 func (s *Service) putChunk(ctx context.Context, session, id string, index int, data []byte) error {

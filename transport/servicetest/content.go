@@ -129,7 +129,7 @@ var contentTests = []test{
 			{"a name with a line break", api.CodeInvalidRequest, "control character", change(image, func(b *api.ContentBlock) { b.Name = "a\nb" })},
 			{"a file with a text beside it", api.CodeInvalidRequest, "no text", change(image, func(b *api.ContentBlock) { b.Text = "look" })},
 			{"a text with a name", api.CodeInvalidRequest, "no name", api.ContentBlock{Type: api.BlockText, Text: "a", Name: "a"}},
-			{"a blank text", api.CodeInvalidRequest, "blank", text(" \n")},
+			{"a blank text", api.CodeInvalidRequest, "white space", text(" \n")},
 			{"a text with a NUL", api.CodeInvalidRequest, "NUL", text("a\x00")},
 			{"a text that is not UTF-8", api.CodeInvalidRequest, "UTF-8", text("a\xff")},
 			{"base64 for addresses", api.CodeInvalidRequest, "base64", change(image, func(b *api.ContentBlock) { b.Source.Data = "_-" + b.Source.Data[2:] })},
