@@ -7,7 +7,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/strictjson"
 )
+
+// maxArgumentsDepth is what the runtime lets pass of a call's arguments. Google's server reads 100 levels of messages.
+const maxArgumentsDepth = 64
 
 // Check reports the first way in which req is not what [Request] promises, or nil. It is as strict as the
 // strictest provider, so that a request that passes is refused by none of them for its form:
@@ -15,7 +19,8 @@ import (
 //   - it names a model, its tools have names of 1–64 of A-Za-z0-9_-, each once, and schemas that are JSON objects;
 //   - its first item is the user's, its last is the user's or a tool's result;
 //   - each answer's calls are followed at once by their results, in call order, one each;
-//   - call IDs are 1–64 of A-Za-z0-9_-, each once in the whole request; arguments are JSON objects;
+//   - call IDs are 1–64 of A-Za-z0-9_-, each once in the whole request; arguments are JSON objects of at most 64 levels in
+//     which no key stands twice and each number is one that a float64 has;
 //   - no JSON text has half a surrogate pair in it ([MendJSON]);
 //   - every text is UTF-8, no text of the user or the assistant is empty, no item has fields of another kind.
 //
@@ -137,6 +142,9 @@ func checkItem(item Item) error {
 		}
 		if !isObject(item.Arguments) {
 			return fmt.Errorf("the arguments of call %.80s are not a JSON object", item.CallID)
+		}
+		if _, err := strictjson.Object(item.Arguments, maxArgumentsDepth); err != nil {
+			return fmt.Errorf("the arguments of call %.80s: %w", item.CallID, err)
 		}
 	case ToolResultItem:
 	default:

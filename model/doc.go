@@ -6,5 +6,5 @@
 // A provider makes one attempt a call: it never retries, reads no environment, and reports an answer
 // only when the stream's end mark has come. Retries, their times and their journal are the runtime's.
 //
-// Imports: api.
+// Imports: api, internal/strictjson.
 package model

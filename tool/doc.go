@@ -6,5 +6,5 @@
 // on its own, and the window that no journal can close (the process dies between the effect and its
 // record) is closed by a tool that hands the call ID to the system it acts on.
 //
-// Imports: api; google/jsonschema-go to infer a schema, santhosh-tekuri/jsonschema to enforce one.
+// Imports: api, internal/strictjson; google/jsonschema-go to infer a schema, santhosh-tekuri/jsonschema to enforce one.
 package tool

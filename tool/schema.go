@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/message"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/strictjson"
 )
 
 // Bounds of a schema and of the arguments that are checked against it. All are inclusive.
@@ -40,13 +41,13 @@ func Compile(schema json.RawMessage) (*Schema, error) {
 	if len(schema) > MaxSchemaBytes {
 		return nil, api.Errorf(api.CodeInvalidTool, "the input schema is %d bytes long; at most %d are allowed", len(schema), MaxSchemaBytes)
 	}
-	doc, err := parse(schema, MaxSchemaDepth)
+	doc, err := strictjson.Parse(schema, MaxSchemaDepth)
 	if err != nil {
 		return nil, api.Errorf(api.CodeInvalidTool, "the input schema cannot be read: %w", err)
 	}
 	top, ok := doc.(map[string]any)
 	if !ok {
-		return nil, api.Errorf(api.CodeInvalidTool, "the input schema must be a JSON object, it is %s", kindOf(doc))
+		return nil, api.Errorf(api.CodeInvalidTool, "the input schema must be a JSON object, it is %s", strictjson.KindOf(doc))
 	}
 	if top["type"] != "object" {
 		return nil, api.Errorf(api.CodeInvalidTool, `the input schema must have "type": "object" at its top: a tool's arguments are always an object`)
@@ -70,12 +71,12 @@ func (s *Schema) Validate(args []byte) error {
 	if len(args) > MaxArgumentsBytes {
 		return argumentsError(fmt.Sprintf("they are %d bytes long; at most %d are allowed", len(args), MaxArgumentsBytes))
 	}
-	v, err := parse(args, MaxArgumentsDepth)
+	v, err := strictjson.Parse(args, MaxArgumentsDepth)
 	if err != nil {
 		return argumentsError(err.Error())
 	}
 	if _, ok := v.(map[string]any); !ok {
-		return argumentsError("they must be a JSON object, not " + kindOf(v))
+		return argumentsError("they must be a JSON object, not " + strictjson.KindOf(v))
 	}
 	err = s.compiled.Validate(v)
 	var invalid *jsonschema.ValidationError

@@ -21,11 +21,12 @@ const anything = "*"
 var law = map[string]rule{
 	"api": {},
 
+	"internal/strictjson": {},
 	"internal/definition": {own: []string{"api", "tool"}, modules: []string{"github.com/gowebpki/jcs"}},
-	"internal/content":    {own: []string{"api"}},
+	"internal/content":    {own: []string{"api", "internal/strictjson"}},
 	"internal/engine":     {own: []string{"api"}},
 	"internal/policy":     {own: []string{"api", "guard", "model"}},
-	"internal/runtime":    {own: []string{"api", "guard", "internal/engine", "internal/policy", "internal/definition", "store", "model", "tool"}, modules: []string{"github.com/google/uuid", "golang.org/x/sys"}},
+	"internal/runtime":    {own: []string{"api", "guard", "internal/engine", "internal/policy", "internal/definition", "internal/strictjson", "store", "model", "tool"}, modules: []string{"github.com/google/uuid", "golang.org/x/sys"}},
 	"internal/service":    {own: []string{"api", "guard", "internal/content", "internal/definition", "internal/engine", "internal/policy", "internal/runtime", "store", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
 	"internal/sim":        {own: []string{anything}},
 	"internal/archtest":   {own: []string{"api", "internal/content"}},
@@ -35,7 +36,7 @@ var law = map[string]rule{
 	"store/sqlite":    {own: []string{"api", "store"}, modules: []string{"modernc.org/sqlite", "golang.org/x/sys"}},
 	"store/storetest": {own: []string{"api", "store"}, modules: []string{"github.com/google/go-cmp", "pgregory.net/rapid", "github.com/anishathalye/porcupine"}},
 
-	"model":                  {own: []string{"api"}},
+	"model":                  {own: []string{"api", "internal/strictjson"}},
 	"model/facts":            {own: []string{"model"}},
 	"model/modeltest":        {own: []string{"api", "model"}, modules: []string{"github.com/google/go-cmp"}},
 	"model/internal/wire":    {own: []string{"api", "model"}},
@@ -47,7 +48,7 @@ var law = map[string]rule{
 	"model/scripted":         {own: []string{"api", "model"}},
 
 	"tool/tooltest": {own: []string{"api", "tool"}},
-	"tool":          {own: []string{"api"}, modules: []string{"github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"}},
+	"tool":          {own: []string{"api", "internal/strictjson"}, modules: []string{"github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"}},
 
 	"guard":           {own: []string{"api", "model"}},
 	"guard/sensitive": {own: []string{"api", "guard"}, modules: []string{"github.com/zricethezav/gitleaks/v8", "github.com/spf13/viper", "github.com/nyaruka/phonenumbers", "mvdan.cc/xurls/v2"}},

@@ -5,5 +5,5 @@
 // begin with, and [Portable] writes one that Import takes. [Bounds] are all limits in one table, which the documentation
 // shows.
 //
-// Imports: api.
+// Imports: api, internal/strictjson.
 package content

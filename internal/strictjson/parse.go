@@ -1,4 +1,4 @@
-package tool
+package strictjson
 
 import (
 	"bytes"
@@ -11,10 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// parse reads one JSON value with numbers kept as written. It refuses what encoding/json lets pass and
-// two readers could understand differently: a key that stands twice, invalid UTF-8, anything behind the
-// value. Depth counts nested objects and arrays.
-func parse(data []byte, maxDepth int) (any, error) {
+// Parse reads one JSON value with numbers kept as written, as json.Number. maxDepth bounds its levels of objects and arrays,
+// itself being the first. Errors say what is wrong and where, in a sentence that begins with what is wrong.
+func Parse(data []byte, maxDepth int) (any, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("there is nothing; an object is needed, {} for no arguments")
 	}
@@ -31,6 +30,19 @@ func parse(data []byte, maxDepth int) (any, error) {
 		return nil, fmt.Errorf("something follows the JSON value at byte %d", dec.InputOffset())
 	}
 	return v, nil
+}
+
+// Object reads one JSON object, as [Parse] does.
+func Object(data []byte, maxDepth int) (map[string]any, error) {
+	v, err := Parse(data, maxDepth)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("it must be a JSON object, not %s", KindOf(v))
+	}
+	return object, nil
 }
 
 func parseValue(dec *json.Decoder, depth int) (any, error) {
@@ -71,7 +83,7 @@ func parseValue(dec *json.Decoder, depth int) (any, error) {
 			return nil, errors.New("an object's key must be a string")
 		}
 		if _, ok := object[name]; ok {
-			return nil, fmt.Errorf("the key %q stands twice in one object", bound(name, 100))
+			return nil, fmt.Errorf("the key %q stands twice in one object", short(name))
 		}
 		if object[name], err = parseValue(dec, depth-1); err != nil {
 			return nil, err
@@ -81,20 +93,35 @@ func parseValue(dec *json.Decoder, depth int) (any, error) {
 	return object, err
 }
 
-// checkNumber refuses numbers that no reader holds and that cost a lot to compare exactly: a few bytes such
-// as 1e-999999999 stand for a gigabyte of digits.
+// checkNumber refuses numbers that a float64 has no place for. Some readers refuse a text for one, and with it the whole
+// conversation; some make it 0 or infinite. A few bytes such as 1e-999999999 also stand for a gigabyte of digits, which
+// comparing them exactly costs.
 func checkNumber(number string) error {
-	const maxBytes, maxExponent = 400, 308
+	const maxBytes, maxExponent = 400, 999
 	if len(number) > maxBytes {
 		return fmt.Errorf("a number has %d digits; at most %d are allowed", len(number), maxBytes)
 	}
+	digits, exponent := number, 0
+	var exponentErr error
 	if i := strings.IndexAny(number, "eE"); i >= 0 {
-		exponent, err := strconv.Atoi(number[i+1:])
-		if err != nil || exponent < -maxExponent || exponent > maxExponent {
-			return fmt.Errorf("the number %s is out of range", bound(number, 40))
-		}
+		digits = number[:i]
+		exponent, exponentErr = strconv.Atoi(number[i+1:])
+	}
+	value, err := strconv.ParseFloat(number, 64)
+	vanishes := value == 0 && strings.ContainsAny(digits, "123456789")
+	if err != nil || vanishes || exponentErr != nil || exponent < -maxExponent || exponent > maxExponent {
+		return fmt.Errorf("the number %s is out of range; a double has at most 1.8e308, and at least 5e-324", short(number))
 	}
 	return nil
+}
+
+// short bounds what is quoted.
+func short(text string) string {
+	const most = 40
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + " …"
 }
 
 var errTooDeep = errors.New("it is nested too deeply")
@@ -110,7 +137,8 @@ func describe(err error, at int64) error {
 	return err
 }
 
-func kindOf(v any) string {
+// KindOf says what a value that [Parse] gave is, for example "an array".
+func KindOf(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"
