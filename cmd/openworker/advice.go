@@ -119,6 +119,9 @@ func (m *Main) nextStep(err error) string {
 	case api.CodeUninspectableContent:
 		return "a guardrail looks into texts alone: send the file's text, or talk to an agent without it, and without --guardrail; a file that was sent before stays in its session"
 	case api.CodeInvalidHistory:
+		if api.AsError(err).Details["item"] == "" {
+			return "openworker sessions import --help shows the form"
+		}
 		return "correct the item that is named: openworker sessions import --help shows the form"
 	case api.CodeCredentialsMissing, api.CodeAuthenticationFailed, api.CodeQuotaExhausted, api.CodeModelNotFound, api.CodeProviderUnreachable:
 		if answers {

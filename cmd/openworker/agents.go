@@ -71,6 +71,7 @@ guardrail or a hook, is told: only a program that has it runs its sessions.`,
 			return out.Flush()
 		}),
 	}
+	listToo(cmd)
 	cmd.AddCommand(m.agentsShowCommand(), m.agentsCheckCommand())
 	return cmd
 }

@@ -18,7 +18,6 @@ import (
 
 func (m *Main) approvalsCommand() *cobra.Command {
 	var owner string
-	list := m.begin(func(ctx context.Context, _ []string) error { return m.listApprovals(ctx, owner) })
 	cmd := &cobra.Command{
 		Use:   "approvals",
 		Short: "List what waits for an answer in any session, and answer it",
@@ -36,18 +35,11 @@ that no other one's begins with. What waits goes before what was answered.`,
   openworker approvals answer ID blue
   openworker approvals --json | jq -r .id`,
 		Args: cobra.NoArgs,
-		RunE: list,
+		RunE: m.begin(func(ctx context.Context, _ []string) error { return m.listApprovals(ctx, owner) }),
 	}
 	cmd.PersistentFlags().StringVar(&owner, "owner", "", "only sessions of this owner")
-	cmd.AddCommand(&cobra.Command{
-		Use:   "list",
-		Short: "List what waits for an answer, as approvals alone does",
-		Long:  `Lists what waits for an answer, as openworker approvals alone does.`,
-		Example: `  openworker approvals list
-  openworker approvals list --owner ada --json`,
-		Args: cobra.NoArgs,
-		RunE: list,
-	}, m.approvalsShowCommand(&owner), m.allowCommand(&owner), m.denyCommand(&owner), m.answerCommand(&owner), m.outcomeCommand(&owner))
+	listToo(cmd)
+	cmd.AddCommand(m.approvalsShowCommand(&owner), m.allowCommand(&owner), m.denyCommand(&owner), m.answerCommand(&owner), m.outcomeCommand(&owner))
 	return cmd
 }
 

@@ -35,7 +35,14 @@ the turn that was under way came to. /attach and /detach are the only commands.`
   openworker chat --session SESSION
   openworker chat --attach photo.png --attach notes.txt
   echo "hello" | openworker chat`,
-		Args: cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(s.attach) > 0 && len(args) > 0 {
+				if err := s.oneFileEach(cmd, args); err != nil {
+					return err
+				}
+			}
+			return cobra.NoArgs(cmd, args)
+		},
 		RunE: m.begin(func(ctx context.Context, _ []string) error {
 			if err := s.check(cmd.Flags()); err != nil {
 				return err

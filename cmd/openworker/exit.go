@@ -43,7 +43,8 @@ func exitCodesTopic() *cobra.Command {
 
 doctor ends with 1 if something is marked ✗, agents check if a file has a fault, and demo unless the invoice was sent once.
 
-Standard input that is no terminal is a list of messages, and the first turn that does not complete ends it.
+Standard input that is no terminal is a list of messages, and the first turn that does not complete ends it; a line
+/attach or /detach that fails ends it with 1.
 Errors go to standard error as "error: CODE: message" and what to do next; with --json as one JSON object
 with "error", "retryable" and, where there is something to do, "next".`,
 	}

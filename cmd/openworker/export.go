@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -26,7 +28,8 @@ provider's own data and the bytes of files are not in it.
 
 With --portable it writes the conversation alone, in the form that openworker
 sessions import reads: texts, tool calls and results; each file is one line of
-text. Where that breaks a bound of imports it is said, and nothing is written.`,
+text, and the whole is an array with an item a line, or with --json all on one.
+Where that breaks a bound of imports it is said, and nothing is written.`,
 		Example: `  openworker export SESSION
   openworker export SESSION -o session.jsonl
   openworker export SESSION --portable -o conversation.json`,
@@ -55,10 +58,7 @@ text. Where that breaks a bound of imports it is said, and nothing is written.`,
 				if err != nil {
 					return err
 				}
-				write = func(w io.Writer) error {
-					_, err := w.Write(openworker.EncodeHistory(items))
-					return err
-				}
+				write = func(w io.Writer) error { return m.writeConversation(w, items) }
 			}
 			if file != "" {
 				return exportTo(file, write)
@@ -73,6 +73,29 @@ text. Where that breaks a bound of imports it is said, and nothing is written.`,
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this file, which must not be there yet")
 	cmd.Flags().BoolVar(&portable, "portable", false, "the conversation alone, as openworker sessions import reads it")
 	return cmd
+}
+
+// sessionsExportCommand is the export, where whoever imports looks for it.
+func (m *Main) sessionsExportCommand() *cobra.Command {
+	cmd := m.exportCommand()
+	cmd.Short = "Another name of openworker export"
+	cmd.Long = "Another name of openworker export.\n\n" + cmd.Long
+	return cmd
+}
+
+// writeConversation writes a conversation as an array, an item a line, or with --json as one value on one line.
+func (m *Main) writeConversation(w io.Writer, items []openworker.HistoryImport) error {
+	data := openworker.EncodeHistory(items)
+	if m.json {
+		var line bytes.Buffer
+		if err := json.Compact(&line, data); err != nil {
+			return err
+		}
+		line.WriteByte('\n')
+		data = line.Bytes()
+	}
+	_, err := w.Write(data)
+	return err
 }
 
 // exportTo leaves a whole file or none.

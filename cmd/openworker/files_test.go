@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"image"
 	"image/png"
 	"os"
@@ -14,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 	modeltestserver "github.com/openworkerai/openworker/model/modeltest/server"
 )
 
@@ -93,6 +97,98 @@ func TestFilesReachTheModelAndNothingElse(t *testing.T) {
 	}
 	if events := p.ok("", "events", session).out; !strings.Contains(events, "turn_accepted          “look” + my notes.txt (text/plain, 26 bytes) + dot.png (image/png, ") {
 		t.Errorf("%s", events)
+	}
+}
+
+// AT1: whoever sends gets what programs need to name the files later.
+func TestAResultInJSONHasTheReferencesOfTheMessagesFiles(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.withServer()
+	dot := picture(t)
+	notes, photo := p.file("notes.txt", "The marked words zanzibar."), p.file("dot.png", dot)
+	type result struct {
+		Session string                `json:"session"`
+		Files   *[]attached.Reference `json:"files"`
+	}
+	read := func(r ran, n int) (results []result) {
+		t.Helper()
+		for line := range strings.Lines(r.out) {
+			var got result
+			if err := json.Unmarshal([]byte(line), &got); err != nil {
+				t.Fatalf("%v: %s", err, line)
+			}
+			results = append(results, got)
+		}
+		if len(results) != n || strings.Contains(r.out+r.err, "zanzibar") || strings.Contains(r.out, base64.StdEncoding.EncodeToString([]byte(dot))) {
+			t.Fatalf("%d results are wanted, and no bytes: %+v", n, r)
+		}
+		return results
+	}
+	want := func(session string) *[]attached.Reference {
+		var refs []attached.Reference
+		for e := range strings.Lines(p.ok("", "events", session, "--json").out) {
+			var event struct {
+				Type api.EventType    `json:"type"`
+				Data api.TurnAccepted `json:"data"`
+			}
+			if json.Unmarshal([]byte(e), &event) == nil && event.Type == api.EventTurnAccepted && len(refs) == 0 {
+				for _, b := range event.Data.Content[1:] {
+					refs = append(refs, attached.Reference{ID: b.ID, Name: b.Name, MediaType: b.MediaType, Size: b.Size, SHA256: b.SHA256})
+				}
+			}
+		}
+		if len(refs) != 2 || refs[0].Name != "notes.txt" || refs[0].MediaType != "text/plain" || refs[0].Size != 26 || refs[1].ID == "" || refs[1].SHA256 != fmt.Sprintf("%x", sha256.Sum256([]byte(dot))) {
+			t.Fatalf("the journal has %+v", refs)
+		}
+		return &refs
+	}
+	ran := read(p.ok("", "run", "--json", "--attach", notes, "--attach", photo, "look"), 1)[0]
+	if diff := cmp.Diff(want(ran.Session), ran.Files); diff != "" {
+		t.Error(diff)
+	}
+	chat := read(p.ok("look\nand now without\n", "chat", "--json", "--attach", notes, "--attach", photo), 2)
+	if diff := cmp.Diff(want(chat[0].Session), chat[0].Files); diff != "" {
+		t.Error(diff)
+	}
+	if chat[1].Files != nil {
+		t.Errorf("a message without files has %+v", *chat[1].Files)
+	}
+}
+
+func TestFilesThatAPatternNamesAreToldApart(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	a, b, c := p.file("a.txt", "a"), p.file("b's notes.txt", "b"), p.file("c.txt", "c")
+	quoted := "'" + strings.ReplaceAll(b, "'", `'\''`) + "'"
+	tests := []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"before the text", []string{"run", "--attach", a, b, c, "What is missing?"}, "openworker run --attach " + a + " --attach " + quoted + " --attach " + c + " 'What is missing?'"},
+		{"behind the text", []string{"run", "look", "--attach", a, c}, "openworker run --attach " + a + " --attach " + c + " look;"},
+		{"one without a text", []string{"run", "--attach", a, c}, "openworker run --attach " + a + " --attach " + c + ";"},
+		{"several without a text", []string{"run", "--attach", a, b, c}, "--attach " + c + ";"},
+		{"more than are shown", append([]string{"run", "--attach"}, slices.Repeat([]string{a}, 9)...), strings.Repeat(" --attach "+a, 6) + " …;"},
+		{"in a chat", []string{"chat", "--attach", a, c}, "openworker chat --attach " + a + " --attach " + c + ";"},
+		{"texts alone", []string{"run", "--attach", a, "What", "is"}, "openworker run takes no more than TEXT, and 2 are given"},
+		{"a text in a chat", []string{"chat", "--attach", a, "hello"}, `unknown command "hello" for "openworker chat"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := p.run("", tt.args...)
+			if got.code != exitUsage || got.out != "" || !strings.Contains(got.err, tt.says) {
+				t.Errorf("%+v\ndoes not say %s", got, tt.says)
+			}
+			if told := strings.Contains(got.err, "--attach takes one file each time"); told != strings.Contains(tt.says, "--attach ") {
+				t.Errorf("%s", got.err)
+			}
+		})
+	}
+	if got := p.ok(c, "run", "--attach", a, "-"); !strings.Contains(got.out, c) {
+		t.Errorf("a file's name as the text: %+v", got)
 	}
 }
 
@@ -211,7 +307,7 @@ func TestAChatFromAPipeHasAttachAndDetach(t *testing.T) {
 	p.file("my notes.txt", "first note")
 	p.file("two.txt", "second note")
 	dropped := strings.ReplaceAll(p.file("dropped one.txt", "third note"), " ", `\ `)
-	input := []string{"start", "/attach ~/two.txt", "/attach '" + filepath.Join(p.dir, "my notes.txt") + "'", "/attach", "/detach two.txt", "look", "/attach " + dropped, "//attach is a word", "end"}
+	input := []string{"start", "/attach ~/two.txt", "/attach '" + filepath.Join(p.dir, "my notes.txt") + "'", "/attach", "/detach two.txt", "look", "/attach", "/attach " + dropped, "//attach is a word", "end"}
 	got := p.ok(strings.Join(input, "\n"), "chat", "--attach", p.file("dot.png", picture(t)))
 	var files []string
 	for _, r := range server.Requests() {
@@ -235,8 +331,12 @@ func TestAChatFromAPipeHasAttachAndDetach(t *testing.T) {
 			t.Errorf("%q is not in\n%s", text, got.err)
 		}
 	}
-	if n := strings.Count(got.err, "attached my notes.txt"); n != 2 {
-		t.Errorf("the list of files came %d times with the preview:\n%s", n, got.err)
+	list := "openworker: these go with the next message; /detach takes one back:\nopenworker:   two.txt (text/plain, 11 bytes)\nopenworker:   my notes.txt (text/plain, 10 bytes)\n"
+	if n := strings.Count(got.err, "attached my notes.txt"); n != 1 || !strings.Contains(got.err, list) {
+		t.Errorf("%d previews, and the list:\n%s", n, got.err)
+	}
+	if !strings.Contains(got.err, "nothing is attached; /attach FILE adds a file to the next message") {
+		t.Errorf("nothing in the list is not told:\n%s", got.err)
 	}
 }
 
@@ -269,7 +369,7 @@ func TestEveryErrorOfFilesAndImportsSaysWhatToDo(t *testing.T) {
 		api.CodeAttachmentNotFound:   "send the message with the file once more",
 		api.CodeUploadConflict:       "see that nothing writes to the file",
 		api.CodeUninspectableContent: "without --guardrail",
-		api.CodeInvalidHistory:       "openworker sessions import --help",
+		api.CodeInvalidHistory:       "openworker sessions import --help shows the form",
 	} {
 		if got := (&Main{}).nextStep(api.Errorf(code, "no")); !strings.Contains(got, want) {
 			t.Errorf("%s: %q", code, got)

@@ -108,6 +108,10 @@ func TestAnImportThatFailsLeavesNoSession(t *testing.T) {
 			if got.code != exitFailure || got.out != "" || !strings.Contains(got.err, "invalid_history") || !strings.Contains(got.err, "talk.json: ") || !strings.Contains(got.err, "openworker sessions import --help shows the form") {
 				t.Errorf("%+v", got)
 			}
+			named := strings.HasPrefix(tt.says[0], "item ")
+			if strings.Contains(got.err, "correct the item that is named") != named {
+				t.Errorf("an item is named: %v; what is said is %s", named, got.err)
+			}
 			for _, text := range tt.says {
 				if !strings.Contains(got.err, text) {
 					t.Errorf("%q does not say %q", got.err, text)
@@ -170,6 +174,21 @@ func TestAPortableExportIsReadBackByAnImport(t *testing.T) {
 	}
 	if got := p.run("", "export", session, "--portable", "-o", file); got.code != exitFailure || !strings.Contains(got.err, "is there already") {
 		t.Errorf("over a file that is there: %+v", got)
+	}
+}
+
+func TestAPortableExportIsOneLineForPrograms(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	session := strings.TrimSpace(p.ok("", "sessions", "import", p.file("talk.json", talked)).out)
+	whole := p.ok("", "export", session, "--portable").out
+	line := p.ok("", "export", session, "--portable", "--json").out
+	if strings.Count(whole, "\n") < 5 || strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, "]\n") {
+		t.Errorf("%s%s", whole, line)
+	}
+	again := strings.TrimSpace(p.ok(line, "sessions", "import", "-").out)
+	if diff := cmp.Diff(whole, p.ok("", "export", again, "--portable").out); diff != "" {
+		t.Errorf("what an import makes of the line is another conversation: %s", diff)
 	}
 }
 

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"os"
 	"runtime"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
@@ -46,6 +51,46 @@ func (m *Main) attach(names []string) ([]attached.File, error) {
 	}
 	var tray attached.Tray
 	return files, tray.Put(files...)
+}
+
+// shownFiles is how many files the right command line is shown with.
+const shownFiles = 6
+
+// oneFileEach is the error of files that stand behind --attach without one of their own, which is what a shell makes of a
+// pattern; sent as a text, such a name would cost an answer. nil where none of the operands is the name of a file.
+func (s *settings) oneFileEach(cmd *cobra.Command, args []string) error {
+	var texts []string
+	files := slices.Clone(s.attach)
+	for _, arg := range args {
+		if _, err := os.Lstat(arg); err == nil {
+			files = append(files, arg)
+		} else {
+			texts = append(texts, shellWord(arg))
+		}
+	}
+	if len(files) == len(s.attach) {
+		return nil
+	}
+	right := []string{cmd.CommandPath()}
+	for n, name := range files {
+		if n == shownFiles {
+			right = append(right, "…")
+			break
+		}
+		right = append(right, "--attach", shellWord(name))
+	}
+	return misused("--attach takes one file each time, and is repeated: %s; a text that is also a file's name comes through standard input", strings.Join(append(right, texts...), " "))
+}
+
+// shellWord writes a text so that a shell reads it as one word.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./,:+@%=", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // home is what "~" stands for in a path, "" where that is not known.

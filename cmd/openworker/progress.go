@@ -6,6 +6,7 @@ import (
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/attached"
 	"github.com/openworkerai/openworker/cmd/openworker/internal/decide"
 )
 
@@ -19,7 +20,8 @@ type progress struct {
 	model openworker.ModelRef // that the turn was accepted with
 	quiet *time.Timer
 
-	verdicts []api.GuardVerdict // on the message
+	files    []attached.Reference // of the message
+	verdicts []api.GuardVerdict   // on it
 }
 
 func (p *progress) start() *progress {
@@ -44,7 +46,7 @@ func (p *progress) event(e openworker.Event) {
 	switch e.Type {
 	case api.EventTurnAccepted:
 		d, _ := decode[api.TurnAccepted](e)
-		p.model, p.verdicts = d.Model, d.Guardrails
+		p.model, p.files, p.verdicts = d.Model, attached.References(d.Content), d.Guardrails
 		p.guarded(d.Guardrails)
 	case api.EventModelCallFailed:
 		// The last attempt's failure is the turn's, which is told at its end.

@@ -100,8 +100,13 @@ What the turn asks is asked at a terminal; where there is none, the exit code is
   openworker run --guardrail sensitive "My card is 4111 1111 1111 1111"
   git diff | openworker run --json --system "Review this change." -`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && len(s.attach) > 0 {
+			switch {
+			case len(s.attach) > 0 && len(args) == 0:
 				return nil
+			case len(s.attach) > 0:
+				if err := s.oneFileEach(cmd, args); err != nil {
+					return err
+				}
 			}
 			return one(cmd, args)
 		},

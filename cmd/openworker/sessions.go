@@ -81,7 +81,8 @@ Wherever a command names a session, the beginning of its ID is enough: at least
 		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "sessions without a message too")
-	cmd.AddCommand(m.sessionsShowCommand(), m.grantsCommand(), m.compactCommand(), m.importCommand(), m.exportCommand(), m.deleteCommand())
+	listToo(cmd)
+	cmd.AddCommand(m.sessionsShowCommand(), m.grantsCommand(), m.compactCommand(), m.importCommand(), m.sessionsExportCommand(), m.deleteCommand())
 	return cmd
 }
 

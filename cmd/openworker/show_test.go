@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/openworkerai/openworker"
 	"github.com/openworkerai/openworker/model/scripted"
@@ -155,6 +158,11 @@ func TestSessionsAndAgentsStandInColumns(t *testing.T) {
 		m.Terminal = true
 		if code := m.Run(t.Context(), []string{command}); code != exitOK || strings.Count(out.String(), "\n") != 3 || !strings.Contains(out.String(), "model") {
 			t.Errorf("at a terminal: %s%s", out.String(), errs.String())
+		}
+	}
+	for _, args := range [][]string{{"sessions"}, {"sessions", "--json", "--all"}, {"agents"}} {
+		if diff := cmp.Diff(p.ok("", args...).out, p.ok("", slices.Insert(slices.Clone(args), 1, "list")...).out); diff != "" {
+			t.Errorf("%s list prints something else: %s", args[0], diff)
 		}
 	}
 	if list := p.ok("", "sessions").out; !strings.Contains(list, "  a-clerk-with-a-long-name  “hello”") || !strings.Contains(list, "  Scripted/demo             “say") {

@@ -34,10 +34,7 @@ func (s *staging) take(line string) (message string, done bool, err error) {
 
 func (s *staging) attach(argument string) error {
 	if argument == "" {
-		if len(s.tray.Files()) == 0 {
-			s.m.note("nothing is attached")
-		}
-		s.m.noteFiles(s.tray.Files())
+		s.list()
 		return nil
 	}
 	paths, err := attached.Paths(argument, s.m.home())
@@ -53,6 +50,18 @@ func (s *staging) attach(argument string) error {
 	}
 	s.m.noteFiles(files)
 	return nil
+}
+
+// list says what goes with the next message.
+func (s *staging) list() {
+	if len(s.tray.Files()) == 0 {
+		s.m.note(attached.Nothing)
+		return
+	}
+	s.m.note(attached.Heading)
+	for _, f := range s.tray.Files() {
+		s.m.note("  %s", f)
+	}
 }
 
 // left is the error of an end of input behind files that no message followed.

@@ -152,15 +152,16 @@ type outcome struct {
 	Session string              `json:"session"`
 	Model   openworker.ModelRef `json:"model,omitzero"`
 	openworker.Result
-	Guardrails []api.GuardVerdict `json:"guardrails,omitempty"` // what they did to the message
-	Next       string             `json:"next,omitempty"`       // what to do about a turn that failed or waits
+	Files      []attached.Reference `json:"files,omitempty"`      // of the message
+	Guardrails []api.GuardVerdict   `json:"guardrails,omitempty"` // what they did to the message
+	Next       string               `json:"next,omitempty"`       // what to do about a turn that failed or waits
 }
 
 // tell prints a result where nobody watched it come.
 func (t *talk) tell(result openworker.Result, shown *progress) {
 	next := t.next(result)
 	if t.m.json {
-		t.m.printJSON(t.m.Stdout, outcome{t.session.ID(), shown.model, result, shown.verdicts, strings.Join(append(t.answers(result), next...), "; ")})
+		t.m.printJSON(t.m.Stdout, outcome{t.session.ID(), shown.model, result, shown.files, shown.verdicts, strings.Join(append(t.answers(result), next...), "; ")})
 		return
 	}
 	if !t.m.Terminal && result.Text != "" {

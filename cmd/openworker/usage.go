@@ -29,6 +29,20 @@ func some(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// listToo gives a command that lists a subcommand which does the same with the same flags: many type it.
+func listToo(cmd *cobra.Command) {
+	list := &cobra.Command{
+		Use:     "list",
+		Short:   "Another name of openworker " + cmd.Use,
+		Long:    "Another name of openworker " + cmd.Use + ", whose help says what is listed.",
+		Example: "  openworker " + cmd.Use + "\n  openworker " + cmd.Use + " list",
+		Args:    cobra.NoArgs,
+		RunE:    cmd.RunE,
+	}
+	list.Flags().AddFlagSet(cmd.Flags())
+	cmd.AddCommand(list)
+}
+
 // mistyped adds to an error of the command line the command that was probably meant.
 func mistyped(cmd *cobra.Command, args []string, err error) string {
 	said, _, _ := strings.Cut(err.Error(), "\n") // cobra's own suggestions stand on lines of their own

@@ -116,7 +116,7 @@ func escape(path string) string {
 }
 
 // Complete ends the last path of a line as far as it is clear, and gives the names that it may go on with where there are
-// several. Names that begin with a dot are offered where one was typed.
+// several. Names that begin with a dot are offered where one was typed, and files that are never taken not at all.
 func Complete(line, home string) (completed string, names []string) {
 	words, open := split(line)
 	last := word{start: len(line)}
@@ -139,6 +139,8 @@ func Complete(line, home string) (completed string, names []string) {
 		}
 		if info, err := os.Stat(filepath.Join(in, name)); err == nil && info.IsDir() {
 			name += "/"
+		} else if neverTaken(name) {
+			continue
 		}
 		names = append(names, name)
 	}
@@ -159,6 +161,19 @@ func Complete(line, home string) (completed string, names []string) {
 		completed += " "
 	}
 	return completed, nil
+}
+
+// neverTaken is whether the name of a file says that it is none which goes with a message: whatever else there is may be text.
+func neverTaken(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".7z", ".bz2", ".dmg", ".gz", ".iso", ".jar", ".rar", ".tar", ".tgz", ".xz", ".zip", ".zst", // archives
+		".a", ".bin", ".class", ".dll", ".dylib", ".exe", ".o", ".pyc", ".so", ".wasm", // programs
+		".avi", ".flac", ".m4a", ".mkv", ".mov", ".mp3", ".mp4", ".ogg", ".wav", ".webm", // sounds and films
+		".avif", ".bmp", ".heic", ".ico", ".psd", ".tif", ".tiff", ".ttf", ".woff", ".woff2", // other pictures, and fonts
+		".db", ".doc", ".docx", ".odp", ".ods", ".odt", ".ppt", ".pptx", ".sqlite", ".xls", ".xlsx": // office
+		return true
+	}
+	return false
 }
 
 func lastRune(text string) (last rune) {

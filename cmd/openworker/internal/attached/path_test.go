@@ -21,7 +21,7 @@ func TestPathsAsPeopleTypeQuoteAndDropThem(t *testing.T) {
 		{"nothing", "  ", nil},
 		{"one", "a.txt", []string{"a.txt"}},
 		{"several", " a.txt  b/c.txt ", []string{"a.txt", "b/c.txt"}},
-		{"home", "~/a.txt ~", []string{"/home/ada/a.txt", "/home/ada"}},
+		{"home", "~/a.txt ~", []string{"/house/ada/a.txt", "/house/ada"}},
 		{"somebody else's home stays", "~bob/a.txt", []string{"~bob/a.txt"}},
 		{"a backslash before a space", `/x/my\ notes.txt b`, []string{"/x/my notes.txt", "b"}},
 		{"in quotes", `'/x/my notes.txt' "/y/it's.txt"`, []string{"/x/my notes.txt", "/y/it's.txt"}},
@@ -36,7 +36,7 @@ func TestPathsAsPeopleTypeQuoteAndDropThem(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Paths(tt.line, "/home/ada")
+			got, err := Paths(tt.line, "/house/ada")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,6 +62,12 @@ func TestAPathIsCompletedAsFarAsItIsClear(t *testing.T) {
 		}
 	}
 	write(t, home, "a dir/in it.txt", []byte("x"))
+	for _, name := range []string{"b/film.MP4", "b/film.zip", "b/findings.go", "b/findings.svg"} {
+		write(t, home, name, []byte("x"))
+	}
+	if err := os.Mkdir(filepath.Join(home, "b", "fine.tar"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name, line, want string
 		names            []string
@@ -76,6 +82,8 @@ func TestAPathIsCompletedAsFarAsItIsClear(t *testing.T) {
 		{"behind another", "a.txt ~/ph", "a.txt ~/photo.png ", nil},
 		{"all but hidden ones", "~/", "~/", []string{"a dir/", "b/", "my music.txt", "my notes.txt", "photo.png"}},
 		{"a hidden one", "~/.s", "~/.secret ", nil},
+		{"directories, and files that are perhaps taken", "~/b/f", "~/b/fin", []string{"findings.go", "findings.svg", "fine.tar/"}},
+		{"files that are never taken", "~/b/fil", "~/b/fil", nil},
 		{"what is not there", "~/zz", "~/zz", nil},
 		{"in a directory that is not there", "~/zz/y", "~/zz/y", nil},
 	}

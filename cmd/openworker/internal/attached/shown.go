@@ -40,6 +40,25 @@ func Files(content []api.AcceptedBlock) string {
 	return b.String()
 }
 
+// Reference is a stored file of a message, without its bytes.
+type Reference struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	MediaType string `json:"mediaType"`
+	Size      int64  `json:"size"`   // in bytes
+	SHA256    string `json:"sha256"` // of the bytes, in hex
+}
+
+// References are the files of an accepted message, in their order; nil for none.
+func References(content []api.AcceptedBlock) (refs []Reference) {
+	for _, b := range content {
+		if b.Type != api.BlockText {
+			refs = append(refs, Reference{b.ID, b.Name, b.MediaType, b.Size, b.SHA256})
+		}
+	}
+	return refs
+}
+
 // Brief is a message on one line: how its text begins, and its files.
 func Brief(text string, content []api.AcceptedBlock) string {
 	return strings.TrimPrefix(plain.Brief(text)+Files(content), " + ")

@@ -8,6 +8,12 @@ import (
 	"github.com/openworkerai/openworker/api"
 )
 
+// Heading stands above the list of what is in a tray.
+const Heading = "these go with the next message; /detach takes one back:"
+
+// Nothing says that a tray is empty.
+const Nothing = "nothing is attached; /attach FILE adds a file to the next message"
+
 // Tray keeps the files that go with the next message. The zero value is empty. It is for one goroutine.
 type Tray struct{ files []File }
 

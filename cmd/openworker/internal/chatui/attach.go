@@ -22,9 +22,9 @@ func (m *chat) attachFiles(argument string) tea.Cmd {
 	if argument == "" {
 		files := m.tray.Files()
 		if len(files) == 0 {
-			return m.say("nothing is attached; /attach FILE adds a file to the next message", false)
+			return m.say(attached.Nothing, false)
 		}
-		lines := []string{"these go with the next message; /detach takes one back:"}
+		lines := []string{attached.Heading}
 		for _, f := range files {
 			lines = append(lines, f.String())
 		}
