@@ -40,10 +40,9 @@ func (s *Session) Run(ctx context.Context, text string, parts ...Part) (Result, 
 // A message is a text of 1 to 256,000 bytes of UTF-8, and what comes behind it: an *[Attachment], a [ContentBlock], in
 // their order, and at most one [TurnOptions] anywhere among them (AT1). With such parts the text, which may be empty
 // then, and all text blocks have at most 32,000 bytes together. Errors count the blocks from 1: the text is the first, unless it
-// is empty. An attachment of at most 256 KiB goes within the message and is
-// stored with it; larger ones are uploaded first, as far as the session has not got them yet: one whose upload was cut off goes
-// on from there. When ctx ends before the message is accepted, nothing is submitted; what was uploaded by then expires as
-// [Session.Upload] says.
+// is empty. An attachment of at most 256 KiB goes within the message and is stored with it; larger ones are uploaded first,
+// as far as the session has not got them yet: one whose upload was cut off goes on from there. When ctx ends before the
+// message is accepted, nothing is submitted; what was uploaded by then expires as [Session.Upload] says.
 //
 // Errors: session_busy when a turn is under way and WhenBusy is not set, submission_conflict, queue_full,
 // invalid_request, invalid_limits, invalid_guidance, unknown_provider, session_deleted; guardrail_blocked,

@@ -26,7 +26,7 @@ type SessionOptions struct {
 	Compaction          *CompactionOptions `json:"compaction,omitempty"`
 	AutoSkipQuestions   *bool              `json:"autoSkipQuestions,omitempty"`
 	// InitialHistory is a conversation that the session begins with (IM1). It is data: nothing of it is executed, no
-	// permission comes with it, and it is stored with the session or not at all.
+	// permission comes with it, and it is stored with the session or not at all. Without items the session begins empty.
 	InitialHistory []HistoryImport   `json:"initialHistory,omitempty"`
 	Metadata       map[string]string `json:"metadata,omitempty"`
 	Owner          string            `json:"owner,omitempty"`

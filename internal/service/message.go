@@ -138,12 +138,12 @@ func (g *given) find(ctx context.Context, s *Service, session string, of api.Mod
 		total += g.files[i].Size
 	}
 	if total > api.MaxMessageFileBytes {
-		return api.Errorf(api.CodeAttachmentTooLarge, "the files of the message have %d bytes together; at most %d are taken", total, int64(api.MaxMessageFileBytes)).
-			With("value", fmt.Sprint(total)).With("limit", fmt.Sprint(int64(api.MaxMessageFileBytes)))
+		return measured(api.Errorf(api.CodeAttachmentTooLarge, "the files of the message have %d bytes together; at most %d are taken. Send some in a message before", total, int64(api.MaxMessageFileBytes)),
+			content.RuleMessageFiles, total, api.MaxMessageFileBytes)
 	}
 	if most := facts.MaxFilesBytes; most > 0 && total > most {
-		return api.Errorf(api.CodeAttachmentTooLarge, "the files of the message have %d bytes together, and %s takes at most %d in a request; send fewer, or choose another model", total, of.Provider, most).
-			With("value", fmt.Sprint(total)).With("limit", fmt.Sprint(most))
+		return measured(api.Errorf(api.CodeAttachmentTooLarge, "the files of the message have %d bytes together, and %s takes at most %d in a request; send fewer, or choose another model", total, of.Provider, most),
+			"model_files_bytes", total, most)
 	}
 	return nil
 }
@@ -165,14 +165,14 @@ func takes(name string, f store.File, of api.ModelRef, facts model.Facts) *api.E
 	case api.Block(f.MediaType) == api.BlockImage:
 		most = facts.MaxImageBytes
 		if longest := max(f.Width, f.Height); side > 0 && longest > side {
-			return api.Errorf(api.CodeAttachmentTooLarge, "the image %q has %d × %d pixels, and %s takes at most %d on a side", name, f.Width, f.Height, of.Provider, side).
-				With("file", name).With("value", fmt.Sprint(longest)).With("limit", fmt.Sprint(side))
+			return measured(api.Errorf(api.CodeAttachmentTooLarge, "the image %q has %d × %d pixels, and %s takes at most %d on a side", name, f.Width, f.Height, of.Provider, side).With("file", name),
+				"model_image_side", int64(longest), int64(side))
 		}
 	case f.MediaType == model.TypePDF:
 		most = facts.MaxPDFBytes
 	}
 	if most > 0 && f.Size > most {
-		return tooLarge(name, f.Size, most, of.Provider+" takes")
+		return tooLarge("model_file_bytes", name, f.Size, most, of.Provider+" takes")
 	}
 	return nil
 }

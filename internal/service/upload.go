@@ -47,7 +47,7 @@ func (s *Service) BeginUpload(ctx context.Context, session string, file api.Uplo
 	case file.Size <= 0:
 		return api.Upload{}, api.Errorf(api.CodeInvalidRequest, "the file %q has %d bytes; give its size, which is at least 1", file.Name, file.Size)
 	case file.Size > api.MaxFileBytes:
-		return api.Upload{}, tooLarge(file.Name, file.Size, api.MaxFileBytes, "a file may have")
+		return api.Upload{}, tooLarge(content.RuleFile, file.Name, file.Size, api.MaxFileBytes, "a file may have")
 	case err != nil || len(raw) != sha256.Size:
 		return api.Upload{}, api.Errorf(api.CodeInvalidRequest, "sha256 of the file %q is %.100q; it must be the 64 hex digits of the SHA-256 of its bytes", file.Name, file.SHA256)
 	}
@@ -88,7 +88,8 @@ func (s *Service) UploadChunk(ctx context.Context, session, id string, chunk api
 	}
 	switch {
 	case len(chunk.Data) == 0 || len(chunk.Data) > api.UploadChunkBytes:
-		return api.Errorf(api.CodeInvalidRequest, "chunk %d has %d bytes; a chunk has %d, and the last one the rest", chunk.Index, len(chunk.Data), api.UploadChunkBytes)
+		return measured(api.Errorf(api.CodeInvalidRequest, "chunk %d has %d bytes; a chunk has %d, and the last one the rest", chunk.Index, len(chunk.Data), api.UploadChunkBytes),
+			"chunk_bytes", int64(len(chunk.Data)), api.UploadChunkBytes)
 	case hexSum(chunk.Data) != strings.ToLower(chunk.SHA256):
 		return api.Errorf(api.CodeInvalidRequest, "chunk %d has the SHA-256 %s and is said to have %.100q; it was damaged on its way: send it again", chunk.Index, hexSum(chunk.Data), chunk.SHA256)
 	}
@@ -190,7 +191,7 @@ func (s *Service) own(session, id string) error {
 }
 
 func noFile(name string) error {
-	return api.Errorf(api.CodeAttachmentNotFound, "the session has no file %.300q that a message could refer to: it was never uploaded here, not committed, or has expired, which uploads do %d hours after they were begun; upload it again",
+	return api.Errorf(api.CodeAttachmentNotFound, "the session has no file %.300q that a message could refer to: it was never uploaded here, its upload was not committed or has expired, which one does %d hours after it was last begun, or a guardrail's redaction took its place; upload it again",
 		name, int(api.UploadTime.Hours())).With("file", name)
 }
 
@@ -214,21 +215,30 @@ func (s *Service) translateFile(ctx context.Context, session, name string, err e
 	case errors.Is(err, store.ErrFileConflict):
 		return api.Errorf(api.CodeUploadConflict, "the file %q differs from what the session has under its SHA-256 already", name).With("file", name)
 	case errors.Is(err, store.ErrFileQuota):
-		refused := api.Errorf(api.CodeAttachmentQuota, "the file %q is too much for session %s, which may keep %d files and %d bytes of them, uploads that no message refers to yet included; those expire after %d hours",
+		refused := api.Errorf(api.CodeAttachmentQuota, "the file %q is too much for session %s, which may keep %d files and %d bytes of them. Files that were sent stay as long as it does; uploads that no message refers to count until they expire, %d hours after they were last begun. Send it in a new session",
 			name, session, api.MaxSessionFiles, int64(api.MaxSessionFileBytes), int(api.UploadTime.Hours())).With("file", name)
 		var quota *store.QuotaError
 		if errors.As(err, &quota) {
 			refused.Message += fmt.Sprintf(". It keeps %d with %d bytes, and this one has %d", quota.Has.Files, quota.Has.Bytes, quota.Size)
-			return refused.With("files", fmt.Sprint(quota.Has.Files)).With("bytes", fmt.Sprint(quota.Has.Bytes)).With("value", fmt.Sprint(quota.Size))
+			refused.With("files", fmt.Sprint(quota.Has.Files)).With("bytes", fmt.Sprint(quota.Has.Bytes))
+			if most := int64(api.MaxSessionFileBytes); quota.Has.Bytes+quota.Size > most {
+				return measured(refused, "session_file_bytes", quota.Has.Bytes+quota.Size, most)
+			}
+			return measured(refused, "session_files", int64(quota.Has.Files)+1, api.MaxSessionFiles)
 		}
 		return refused
 	}
 	return s.translate(ctx, session, err)
 }
 
-func tooLarge(name string, size, most int64, who string) *api.Error {
-	return api.Errorf(api.CodeAttachmentTooLarge, "the file %q has %d bytes, and %s at most %d", name, size, who, most).
-		With("file", name).With("value", fmt.Sprint(size)).With("limit", fmt.Sprint(most))
+// tooLarge refuses a file that is over a bound of whoever takes it.
+func tooLarge(rule, name string, size, most int64, who string) *api.Error {
+	return measured(api.Errorf(api.CodeAttachmentTooLarge, "the file %q has %d bytes, and %s at most %d", name, size, who, most).With("file", name), rule, size, most)
+}
+
+// measured gives an error about a bound the details that such errors have.
+func measured(err *api.Error, rule string, value, limit int64) *api.Error {
+	return err.With("rule", rule).With("value", fmt.Sprint(value)).With("limit", fmt.Sprint(limit))
 }
 
 // upload is the public form of a file. The zero file has none.
