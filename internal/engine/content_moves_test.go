@@ -3,8 +3,10 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/openworkerai/openworker/api"
@@ -73,16 +75,20 @@ func held(files []engine.HeldFile) []string {
 	return out
 }
 
-// showing is what held says of entries: which files a model is given with them.
-func showing(entries []engine.Entry) []string {
-	var out []string
+// shownFiles are the kinds of files that a model is given with entries, counted from the entries themselves.
+func shownFiles(entries []engine.Entry) []engine.HeldFile {
+	var out []engine.HeldFile
 	for _, e := range entries {
-		seen := map[string]bool{}
+		first := len(out)
 		for _, b := range e.Content {
-			if b.File != nil && !seen[b.File.MediaType] {
-				seen[b.File.MediaType] = true
-				out = append(out, fmt.Sprintf("%d %s %s", e.Number, b.File.MediaType, b.File.Name))
+			if b.File == nil {
+				continue
 			}
+			at := slices.IndexFunc(out[first:], func(h engine.HeldFile) bool { return h.MediaType == b.File.MediaType })
+			if at < 0 {
+				at, out = len(out)-first, append(out, engine.HeldFile{Number: e.Number, MediaType: b.File.MediaType, Name: b.File.Name})
+			}
+			out[first+at].Size += b.File.Size
 		}
 	}
 	return out
@@ -112,9 +118,21 @@ func (w *world) content() []engine.Block {
 	return out
 }
 
-// holds checks that the state knows the files of the model's context.
+// holds checks that the state knows the files of the model's context, their sizes, and what of it the current message is.
 func (w *world) holds() {
-	if diff := cmp.Diff(showing(w.transcript.Context(0)), held(w.state.Context.Files)); diff != "" {
+	entries := w.transcript.Context(0)
+	if diff := cmp.Diff(shownFiles(entries), w.state.Context.Files, cmpopts.EquateEmpty()); diff != "" {
 		w.Fatalf("the files of the context and those that the state holds (-context +state):\n%s", diff)
+	}
+	if t := w.state.Turn; t != nil {
+		own := 0
+		for _, e := range entries {
+			if e.Kind == engine.EntryUser && e.Number == t.Accepted {
+				own = engine.EntryBytes(e)
+			}
+		}
+		if t.Bytes != own {
+			w.Fatalf("the turn's message has %d bytes in the context, and is counted as %d", own, t.Bytes)
+		}
 	}
 }

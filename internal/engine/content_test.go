@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
@@ -19,8 +20,8 @@ func holding(want ...string) func(*testing.T, *play) {
 		if diff := cmp.Diff(want, held(p.state.Context.Files)); diff != "" {
 			t.Errorf("the files in the context (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(want, showing(transcribe(p).Context(0))); diff != "" {
-			t.Errorf("the files that the model is shown (-want +got):\n%s", diff)
+		if diff := cmp.Diff(shownFiles(transcribe(p).Context(0)), p.state.Context.Files, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("the files that the model is shown, and those that the state holds (-shown +held):\n%s", diff)
 		}
 		needs := slices.Contains(engine.Needs(p.state), engine.NeedContent)
 		if needs != (p.state.Turn != nil && len(want) > 0) {
@@ -198,6 +199,21 @@ func TestFilesThatATurnMustNotMeet(t *testing.T) {
 		return story{name: name, given: waiting, when: when, code: code, pending: []string{"model 1/1 runs"}, due: "+0s", activity: "active", check: naming("photo.png")}
 	}
 	compacted := then(idle(send(picture())), say("", compactNow), bareRun, bareRun)
+	urgent := func(name string, waits func(*engine.Message), b engine.Block, code api.Code, says string) story {
+		s := story{name: name, given: []move{say("hi"), say("waits", waits, busy(api.BusyQueue)), begin}, when: sendWith(blocks(words("look"), b), busy(api.BusyInterrupt)), code: code, activity: "active", due: "+0s"}
+		if code == "" {
+			s.events = []string{"turn_accepted r3 queued front", "cancel_requested r1 by interrupt"}
+			return s
+		}
+		s.pending = []string{"model 1/1 runs"}
+		s.check = func(t *testing.T, p *play) {
+			naming(b.File.Name)(t, p)
+			if e := api.AsError(p.err); e.Details["run"] != p.runs[1] || !strings.Contains(e.Message, says) || !strings.Contains(e.Message, p.runs[1]) {
+				t.Errorf("the refusal %v, %v does not say %s of run %s", e, e.Details, says, p.runs[1])
+			}
+		}
+		return s
+	}
 	tell(t, []story{
 		refused("AT7 a guardrail that comes later refuses a turn in whose context an image is", idle(send(picture())), say("hi", inspecting), api.CodeUninspectableContent, "photo.png"),
 		refused("AT7 or a PDF", idle(send(notes(), paper())), say("hi", inspecting), api.CodeUninspectableContent, "paper.pdf"),
@@ -206,6 +222,16 @@ func TestFilesThatATurnMustNotMeet(t *testing.T) {
 		queues("AT7 unless the message goes ahead of it", say("hi", inspecting, busy(api.BusyInterrupt)), "turn_accepted r3 queued front", "cancel_requested r1 by interrupt"),
 		begun("AT7 a run that only summarises is let be: it is the way out", idle(send(picture())), say("", compactNow, inspecting), "compact 1"),
 		{name: "AT7 and behind it the turn is accepted", given: compacted, when: say("hi", inspecting), events: []string{"turn_accepted r3"}, pending: []string{"model 1/1"}, due: "+0s", activity: "active"},
+		urgent("AT7 no image goes ahead of a queued turn whose guardrail could not look into it", inspecting, picture(), api.CodeUninspectableContent, "secrets"),
+		urgent("AT7 nor does a PDF", inspecting, paper(), api.CodeUninspectableContent, "secrets"),
+		urgent("AT7 but a text may, which it looks into", inspecting, notes(), "", ""),
+		urgent("AT7 and anything ahead of a turn without a guardrail", func(*engine.Message) {}, paper(), "", ""),
+		urgent("AT8 no image goes ahead of a queued turn whose model takes none", refusing("application/pdf", "image/png"), picture(), api.CodeUnsupportedMedia, "image/png"),
+		urgent("AT8 but what its model takes may", refusing("application/pdf"), picture(), "", ""),
+		{name: "AT8 once that turn is cancelled nothing is in the way", given: []move{say("hi"), say("waits", inspecting, refusing("image/png"), busy(api.BusyQueue)), begin, cancelRun(2)},
+			when: sendWith(blocks(picture()), busy(api.BusyInterrupt)), events: []string{"turn_accepted r3 queued front", "cancel_requested r1 by interrupt"}, activity: "active", due: "+0s"},
+		{name: "AT8 behind it an image may wait", given: []move{say("hi"), say("waits", inspecting, refusing("image/png"), busy(api.BusyQueue)), begin},
+			when: sendWith(blocks(picture()), busy(api.BusyQueue)), events: []string{"turn_accepted r3 queued"}, pending: []string{"model 1/1 runs"}, activity: "active", due: "+0s"},
 		refused("AT8 a model that takes no image refuses a turn in whose context one is", idle(send(picture())), say("hi", refusing("image/png", "application/pdf")), api.CodeUnsupportedMedia, "photo.png"),
 		begun("AT8 one that takes it does not", idle(send(picture())), say("hi", refusing("image/webp", "application/pdf")), "model 1/1"),
 		refusedBusy("AT8 nor may one wait in the queue before it", say("hi", refusing("image/png"), busy(api.BusyQueue)), api.CodeUnsupportedMedia),
