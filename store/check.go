@@ -67,6 +67,7 @@ func (a Append) Advance(row Session) Session {
 	if jumped {
 		row.Index.Due = Millis(a.Time)
 	} else {
+		row.Parked, row.ParkedBuild = "", ""
 		row.Index = a.Index
 		row.Index.Due = Millis(a.Index.Due)
 		row.Index.Needs = slices.Clone(a.Index.Needs)

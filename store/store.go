@@ -46,10 +46,12 @@ type Journal interface {
 	Terminal(ctx context.Context, session, run string) (Record, error)
 	// Receipt finds what a submission ID was used for. ErrNotFound.
 	Receipt(ctx context.Context, session, key string) (Receipt, error)
-	// Park sets a session aside with a reason: it is not offered as work to this build again. "" unparks.
+	// Park sets a session aside with a reason: it is not offered as work to this build again. "" unparks, and so does an
+	// append that jumps over nothing, since whoever makes it has read the session. One build at a time: the last counts.
 	Park(ctx context.Context, session, reason, build string) error
-	// Clean removes at most limit rows of a deleted session, fewer where they are large, and reports whether
-	// anything is left. The last call leaves a tombstone of the id. Cleaning again is a no-op; a session that was not deleted is refused.
+	// Clean removes at most limit rows of a deleted session, and reports whether anything is left. The last call leaves a
+	// tombstone of the id. Cleaning again is a no-op; a session that was not deleted is refused. Files may go with the
+	// deletion already; their bytes go as [Files.Discard] says.
 	Clean(ctx context.Context, session string, limit int) (more bool, err error)
 	// Deleted lists at most limit deleted sessions that Clean has not finished, so that a process which died
 	// between the two leaves nothing behind.
@@ -217,7 +219,16 @@ type Session struct {
 	Created    time.Time
 	Updated    time.Time
 	Deleted    bool
-	Parked     string
+	// Parked is why ParkedBuild has set the session aside, "" if none has. It says nothing for other builds.
+	Parked, ParkedBuild string
+}
+
+// ParkedFor is why a build has set the session aside, "" if it has not.
+func (s Session) ParkedFor(build string) string {
+	if s.ParkedBuild != build {
+		return ""
+	}
+	return s.Parked
 }
 
 // Loaded is a session as one read saw it.

@@ -107,7 +107,10 @@ func (s *Store) Park(ctx context.Context, session, reason, build string) error {
 	if err != nil {
 		return err
 	}
-	found.row.Parked, found.parkedFor = reason, build
+	if reason == "" {
+		build = ""
+	}
+	found.row.Parked, found.row.ParkedBuild = reason, build
 	s.changed()
 	return nil
 }
@@ -151,7 +154,7 @@ func (s *Store) Clean(ctx context.Context, session string, limit int) (bool, err
 	}
 	s.inbox = slices.DeleteFunc(s.inbox, func(i interaction) bool { return i.session == found })
 	found.row = store.Session{ID: session, Deleted: true}
-	found.snapshot, found.creation, found.fingerprint, found.parkedFor = nil, creationKey{}, "", ""
+	found.snapshot, found.creation, found.fingerprint = nil, creationKey{}, ""
 	found.cleaned = true
 	s.changed()
 	return false, nil

@@ -47,7 +47,6 @@ type session struct {
 	files       []*file
 	creation    creationKey
 	fingerprint string
-	parkedFor   string // build
 	cleaned     bool
 }
 

@@ -106,7 +106,7 @@ func (s *Store) Work(ctx context.Context, q store.WorkQuery) (store.WorkPage, er
 		row := s.view(found)
 		switch {
 		case row.Index.Due.IsZero(), row.Holder != "" && !row.HolderGone,
-			row.Parked != "" && found.parkedFor == q.Build, !able(row.Index.Needs, q.Can):
+			row.ParkedFor(q.Build) != "", !able(row.Index.Needs, q.Can):
 		case row.Index.Due.After(q.Now):
 			page.Next = earliest(page.Next, row.Index.Due)
 		default:

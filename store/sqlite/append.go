@@ -15,7 +15,11 @@ func (s *Store) Append(ctx context.Context, a store.Append) (store.Appended, err
 	// Shared with the writer's goroutine, which may go on after the caller has given up.
 	result := new(store.Appended)
 	a.Records = slices.Clone(a.Records)
-	err := s.write(ctx, func(ctx context.Context, c *conn) (refusal, err error) {
+	size := 0
+	for _, f := range a.Files {
+		size += len(f.Data)
+	}
+	err := s.writer.submit(ctx, size, func(ctx context.Context, c *conn) (refusal, err error) {
 		*result, refusal, err = s.appendTo(ctx, c, a)
 		return refusal, err
 	})
@@ -90,6 +94,9 @@ func (s *Store) appendTo(ctx context.Context, c *conn, a store.Append) (appended
 	after := a.Advance(found.Session)
 	if after.Holder == "" {
 		holder = 0
+	}
+	if a.Delete {
+		s.writer.removed = true // this runs on the writer's goroutine
 	}
 	key, err := writeAppend(ctx, c, a, found, after, holder)
 	if err == nil {

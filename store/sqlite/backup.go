@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"strings"
 
@@ -11,8 +12,9 @@ import (
 
 // Backup writes a copy of the store, as of one moment, to file, which must not be there yet; nobody else is
 // held up, in any process (ST2). The copy is synced and private (0600), like the original. It has the
-// original's identity, so that references go on working after a restore. ctx is looked at before the copy
-// begins. Errors: invalid_request where file exists, and the codes that begin with store_.
+// original's identity, so that references go on working after a restore. Sessions that were deleted, and files that were
+// removed, are not in it, though the original may hold their bytes a moment longer (GR3). ctx is looked at before the
+// copy begins. Errors: invalid_request where file exists, and the codes that begin with store_.
 func (s *Store) Backup(ctx context.Context, file string) (err error) {
 	if ctx.Err() != nil {
 		return notRead(context.Cause(ctx))
@@ -38,5 +40,43 @@ func (s *Store) Backup(ctx context.Context, file string) (err error) {
 	if err := c.script(background, `VACUUM INTO '`+strings.ReplaceAll(file, "'", "''")+`'`); err != nil {
 		return storeError(err)
 	}
+	if err := s.eraseCopy(file); err != nil {
+		return storeError(err)
+	}
 	return f.Sync()
+}
+
+// eraseCopy does to a copy at once what is done to the original step by step.
+func (s *Store) eraseCopy(file string) (err error) {
+	c, err := (&database{path: file, busy: s.config.BusyTimeout}).open("rw")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	// Of a copy that is not whole nothing is kept: it needs no journal, nor a sync before the last.
+	if err := c.script(background, `PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA secure_delete = ON`); err != nil {
+		return err
+	}
+	var deleted []int64
+	if err := c.query(background, `SELECT key FROM sessions WHERE state = 1`, func(r row) error {
+		deleted = append(deleted, r.int(0))
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, key := range deleted {
+		if _, err := clean(background, c, key, math.MaxInt64); err != nil {
+			return err
+		}
+	}
+	for some := true; some && err == nil; {
+		var erased int64
+		if erased, err = erase(background, c); err == nil {
+			err = c.exec(background, `DELETE FROM removed WHERE key <= ?1`, erased)
+		}
+		if err == nil {
+			some, err = hasRemoved(background, c)
+		}
+	}
+	return err
 }

@@ -36,7 +36,7 @@ func change(session, id string, known uint64, records int) store.Append {
 	return a
 }
 
-func appended(t *testing.T, s store.Store, a store.Append) store.Appended {
+func appended(t testing.TB, s store.Store, a store.Append) store.Appended {
 	t.Helper()
 	got, err := s.Append(t.Context(), a)
 	if err != nil {

@@ -60,7 +60,7 @@ func (s *Store) Stage(ctx context.Context, session string, f store.File, now tim
 
 // PutChunk implements [store.Files].
 func (s *Store) PutChunk(ctx context.Context, session, id string, index int, data []byte, now time.Time) error {
-	return s.write(ctx, func(ctx context.Context, c *conn) (refusal, err error) {
+	return s.writer.submit(ctx, len(data), func(ctx context.Context, c *conn) (refusal, err error) {
 		f, err := findFile(ctx, c, session, id)
 		if err != nil {
 			return refusalOf(err)
@@ -198,21 +198,15 @@ func (s *Store) changeFiles(ctx context.Context, c *conn, key int64, session str
 }
 
 // removeFiles removes those of a session's files that are named. The chunks of a large one follow behind this commit, and
-// what the log has of any: see [writer.tidy].
+// what the log has of any: a trigger marks each in the table removed, see [writer.tidy].
 func (s *Store) removeFiles(ctx context.Context, c *conn, has []file, ids []string) error {
 	for _, f := range has {
 		if !slices.Contains(ids, f.ID) {
 			continue
 		}
-		// This runs on the writer's goroutine.
+		s.writer.removed = true // this runs on the writer's goroutine
 		if store.Chunks(f.Size) <= 1 {
-			s.writer.truncate = true
 			if err := c.exec(ctx, `DELETE FROM chunks WHERE file = ?1`, f.key); err != nil {
-				return err
-			}
-		} else {
-			s.writer.removed = true
-			if err := c.exec(ctx, `INSERT INTO removed (file) VALUES (?1)`, f.key); err != nil {
 				return err
 			}
 		}

@@ -118,8 +118,15 @@ func (s *Store) Park(ctx context.Context, session, reason, build string) error {
 		if err != nil {
 			return refusalOf(err)
 		}
-		return nil, c.exec(ctx, `UPDATE heads SET parked = ?2, parked_build = ?3 WHERE key = ?1`, key, reason, build)
+		return nil, park(ctx, c, key, reason, build)
 	})
+}
+
+func park(ctx context.Context, c *conn, key int64, reason, build string) error {
+	if reason == "" {
+		build = ""
+	}
+	return c.exec(ctx, `UPDATE heads SET parked = ?2, parked_build = ?3 WHERE key = ?1`, key, reason, build)
 }
 
 // Deleted implements [store.Journal].
@@ -149,7 +156,7 @@ func (s *Store) Clean(ctx context.Context, session string, limit int) (bool, err
 		}
 		more, err = clean(ctx, c, found.key, int64(limit))
 		if err == nil && !more {
-			s.writer.truncate = true // this runs on the writer's goroutine
+			s.writer.removed = true // this runs on the writer's goroutine
 		}
 		return nil, err
 	})
@@ -159,43 +166,32 @@ func (s *Store) Clean(ctx context.Context, session string, limit int) (bool, err
 	return more, nil
 }
 
-// clean removes at most limit rows of a deleted session, and its last traces once nothing else is left.
+// clean removes at most limit rows of a deleted session, and its last traces once nothing else is left. Its files went
+// with the deletion, by a trigger.
 func clean(ctx context.Context, c *conn, key, limit int64) (more bool, err error) {
-	for _, table := range []struct {
-		delete, left string
-		most         int64 // rows in one step, 0 for no bound
-	}{
-		// A file's row goes last: by it its chunks are found.
-		{`DELETE FROM chunks WHERE rowid IN (SELECT c.rowid FROM files f CROSS JOIN chunks c ON c.file = f.key WHERE f.session = ?1 LIMIT ?2)`,
-			`SELECT count(*) FROM (SELECT 1 FROM files f CROSS JOIN chunks c ON c.file = f.key WHERE f.session = ?1 LIMIT ?2)`, eraseChunks},
-		{`DELETE FROM files WHERE key IN (SELECT key FROM files WHERE session = ?1 LIMIT ?2)`,
-			`SELECT count(*) FROM (SELECT 1 FROM files WHERE session = ?1 LIMIT ?2)`, 0},
+	for _, table := range []struct{ delete, left string }{
 		// An append's first record goes last: by it the others are found.
 		{`DELETE FROM events WHERE id IN (SELECT e.id FROM ` + appendTables + ` WHERE f.session = ?1 AND f.count > 0
 			ORDER BY f.number DESC, e.id DESC LIMIT ?2)`,
-			`SELECT count(*) FROM (SELECT 1 FROM ` + appendTables + ` WHERE f.session = ?1 AND f.count > 0 LIMIT ?2)`, 0},
+			`SELECT count(*) FROM (SELECT 1 FROM ` + appendTables + ` WHERE f.session = ?1 AND f.count > 0 LIMIT ?2)`},
 		{`DELETE FROM receipts WHERE session = ?1 AND key IN (SELECT key FROM receipts WHERE session = ?1 LIMIT ?2)`,
-			`SELECT count(*) FROM (SELECT 1 FROM receipts WHERE session = ?1 LIMIT ?2)`, 0},
+			`SELECT count(*) FROM (SELECT 1 FROM receipts WHERE session = ?1 LIMIT ?2)`},
 		{`DELETE FROM interactions WHERE number IN (SELECT number FROM interactions WHERE session = ?1 LIMIT ?2)`,
-			`SELECT count(*) FROM (SELECT 1 FROM interactions WHERE session = ?1 LIMIT ?2)`, 0},
+			`SELECT count(*) FROM (SELECT 1 FROM interactions WHERE session = ?1 LIMIT ?2)`},
 	} {
 		var rows int64
-		step := limit
-		if table.most > 0 {
-			step = min(limit, table.most)
-		}
 		if err := c.query(ctx, table.left, func(r row) error {
 			rows = r.int(0)
 			return nil
-		}, key, step); err != nil {
+		}, key, limit); err != nil {
 			return true, err
 		}
 		if rows > 0 {
-			if err := c.exec(ctx, table.delete, key, step); err != nil {
+			if err := c.exec(ctx, table.delete, key, limit); err != nil {
 				return true, err
 			}
 		}
-		if limit -= rows; rows == step || limit <= 0 {
+		if limit -= rows; limit <= 0 {
 			return true, nil
 		}
 	}
@@ -240,7 +236,7 @@ func liveSession(ctx context.Context, c *conn, id string) (key int64, err error)
 // sessionColumns are the columns that row.session reads, of sessionTables.
 const (
 	sessionColumns = `s.key, s.state, s.id, s.owner, s.agent, s.digest, s.metadata, s.created,
-		h.head, h.epoch, h.claim, h.due, h.updated, h.activity, h.needs, h.parked, p.id, p.fenced, p.lease`
+		h.head, h.epoch, h.claim, h.due, h.updated, h.activity, h.needs, h.parked, h.parked_build, p.id, p.fenced, p.lease`
 	sessionTables = `sessions s LEFT JOIN heads h ON h.key = s.key LEFT JOIN processes p ON p.key = h.holder`
 )
 
@@ -249,7 +245,7 @@ func (r row) session() (key int64, s store.Session) {
 		Deleted: r.int(1) != stateLive, ID: r.text(2), Owner: r.text(3), Agent: r.text(4), Digest: r.text(5),
 		Metadata: r.fields(6), Created: r.time(7), Head: r.number(8), Epoch: r.number(9), Claim: r.text(10),
 		Index:   store.Index{Due: r.time(11), Activity: r.text(13), Needs: r.strings(14)},
-		Updated: r.time(12), Parked: r.text(15), Holder: r.text(16), HolderGone: r.flag(17), LeaseUntil: r.time(18),
+		Updated: r.time(12), Parked: r.text(15), ParkedBuild: r.text(16), Holder: r.text(17), HolderGone: r.flag(18), LeaseUntil: r.time(19),
 	}
 }
 

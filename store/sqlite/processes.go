@@ -74,13 +74,16 @@ func (s *Store) Unregister(ctx context.Context, id string) error {
 	return s.owners.drop(id)
 }
 
-// Fence implements [store.Processes].
+// Fence implements [store.Processes]. It also takes up what others removed and did not erase, dead or not.
 func (s *Store) Fence(ctx context.Context, self string, now time.Time, margin time.Duration) ([]string, error) {
 	// This is asked all the time and mostly finds nothing, so it looks before it takes the write lock.
 	found := false
 	if err := s.moment(ctx, func(c *conn) error {
 		others, err := otherProcesses(background, c, self)
 		if err != nil {
+			return err
+		}
+		if found, err = hasRemoved(background, c); err != nil {
 			return err
 		}
 		for _, p := range others {
@@ -121,6 +124,11 @@ func (s *Store) fence(ctx context.Context, c *conn, self string, now time.Time, 
 	if err != nil {
 		return nil, err
 	}
+	if some, err := hasRemoved(ctx, c); err != nil {
+		return nil, err
+	} else if some {
+		s.writer.removed = true // this runs on the writer's goroutine
+	}
 	for _, p := range others {
 		if p.fenced {
 			if err := s.forget(ctx, c, p); err != nil {
@@ -133,7 +141,6 @@ func (s *Store) fence(ctx context.Context, c *conn, self string, now time.Time, 
 				return nil, err
 			}
 			fenced = append(fenced, p.id)
-			s.writer.removed = true // it may have died before it erased what it removed
 		}
 	}
 	slices.Sort(fenced)

@@ -26,6 +26,10 @@ func writeAppend(ctx context.Context, c *conn, a store.Append, before session, a
 		}
 	} else if err := updateHead(ctx, c, key, before.Session, after, holder); err != nil {
 		return 0, err
+	} else if before.Parked != after.Parked {
+		if err := park(ctx, c, key, after.Parked, after.ParkedBuild); err != nil {
+			return 0, err
+		}
 	}
 	if err := insertRecords(ctx, c, key, before.Head, a); err != nil {
 		return 0, err

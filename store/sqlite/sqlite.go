@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -80,10 +79,6 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	database := &database{
 		path: filepath.Join(config.Dir, File), busy: config.BusyTimeout, wrap: config.wrap,
 	}
-	// A log that is there before anybody opens it was left by a process that died, perhaps between removing content and
-	// emptying the log, or is in use, where emptying it once more does no harm.
-	info, err := os.Stat(database.path + "-wal")
-	log := err == nil && info.Size() > 0
 	if err := database.refuseNewer(); err != nil {
 		return nil, err
 	}
@@ -104,7 +99,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		readers: newPool(database, config.Readers),
 		owners:  newOwners(filepath.Join(config.Dir, "owners")),
 	}
-	s.writer = startWriter(database, c, config.Failpoint, removed, log)
+	s.writer = startWriter(database, c, config.Failpoint, removed)
 	s.watch.store = s
 	return s, nil
 }
@@ -116,19 +111,20 @@ func (s *Store) ID() string { return s.id }
 func (s *Store) WriteFormat() int { return s.writeFormat }
 
 // Close lets the commit under way end, fails what is queued with [store.ErrClosed], and gives up the locks of
-// processes that are still registered: they count as dead from then on.
+// processes that are still registered: they count as dead from then on. What removals have left to erase is erased
+// within two seconds, or left to the other processes and to who opens the store next.
 func (s *Store) Close() error {
 	s.close.Do(func() {
-		err := s.writer.stop()
 		s.watch.stop()
-		s.closeErr = errors.Join(err, s.readers.close(), s.owners.close())
+		// A reader of ours would stand in the way of emptying the log.
+		s.closeErr = errors.Join(s.readers.close(), s.writer.stop(), s.owners.close())
 	})
 	return s.closeErr
 }
 
-// write hands an operation to the writer and waits for what came of it.
+// write hands a small operation to the writer and waits for what came of it.
 func (s *Store) write(ctx context.Context, do operation) error {
-	return s.writer.submit(ctx, do)
+	return s.writer.submit(ctx, 0, do)
 }
 
 // Heads implements [store.Store].

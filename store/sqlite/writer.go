@@ -11,8 +11,12 @@ import (
 	"github.com/openworkerai/openworker/store"
 )
 
-// batch is how many operations share a commit at most.
-const batch = 64
+// batch is how many operations share a commit at most, and batchBytes how many bytes of files they bring, if they are
+// more than one: so that an append does not wait for MiBs of others.
+const (
+	batch      = 64
+	batchBytes = 512 << 10
+)
 
 // operation checks and writes one thing. A refusal is the answer of one of our own checks: nothing of the
 // operation is kept, and the others of the commit go on. Any other error ends the commit.
@@ -21,6 +25,7 @@ type operation func(ctx context.Context, c *conn) (refusal, err error)
 // request is an operation on its way through the writer.
 type request struct {
 	do    operation
+	size  int             // bytes of files
 	ctx   context.Context // the caller's: looked at before the request is taken up, never after
 	taken atomic.Bool     // by the writer, which then answers, or by the caller, who then has given up
 	done  chan error
@@ -30,43 +35,47 @@ type request struct {
 type writer struct {
 	database  *database
 	failpoint func(string)
-	queue     chan *request
+	queue     chan *request // without bytes of files: they go first
+	large     chan *request // with them
 	quit      chan struct{}
 	ended     chan struct{}
 
 	// Of the writer's goroutine:
-	conn     *conn // nil after an error, until the next commit opens another
-	place    place
-	taken    []*request
-	removed  bool // there are chunks of files that were removed, or may be
-	truncate bool // removed content is in the log still, or may be
-	passed   int  // commits since then that others waited behind
+	conn    *conn // nil after an error, until the next commit opens another
+	place   place
+	taken   []*request
+	removed bool  // there are rows in the table removed, or may be
+	erased  int64 // key of the last one of which the log alone has bytes; 0: chunks first
+	passed  int   // commits since then that others waited behind
 }
 
-// startWriter starts with the writing connection c. What a process left that died is done at once: the chunks of files
-// that it removed, and a log.
-func startWriter(database *database, c *conn, failpoint func(string), removed, log bool) *writer {
+// startWriter starts with the writing connection c. What was removed before, by whomever, is erased at once.
+func startWriter(database *database, c *conn, failpoint func(string), removed bool) *writer {
 	w := &writer{
-		removed: removed, truncate: log, database: database, conn: c, failpoint: failpoint, place: place{path: database.path},
-		queue: make(chan *request, 4*batch), quit: make(chan struct{}), ended: make(chan struct{}),
+		removed: removed, database: database, conn: c, failpoint: failpoint, place: place{path: database.path},
+		queue: make(chan *request, 4*batch), large: make(chan *request, 4*batch), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go w.loop()
 	return w
 }
 
-// submit queues an operation and waits for its answer.
-func (w *writer) submit(ctx context.Context, do operation) error {
+// submit queues an operation that brings size bytes of files, and waits for its answer.
+func (w *writer) submit(ctx context.Context, size int, do operation) error {
 	if err := ctx.Err(); err != nil {
 		return notWritten(err)
 	}
-	r := &request{do: do, ctx: ctx, done: make(chan error, 1)}
+	r := &request{do: do, size: size, ctx: ctx, done: make(chan error, 1)}
+	queue := w.queue
+	if size > 0 {
+		queue = w.large
+	}
 	select {
 	case <-w.quit:
 		return store.ErrClosed
 	default:
 	}
 	select {
-	case w.queue <- r:
+	case queue <- r:
 	case <-w.quit:
 		return store.ErrClosed
 	case <-ctx.Done():
@@ -94,7 +103,7 @@ func notWritten(cause error) error {
 	return api.Errorf(api.CodeStoreUnavailable, "sqlite: the call's context ended before its turn came, so nothing was written: %w", cause)
 }
 
-// stop ends the writer after the commit under way.
+// stop ends the writer after the commit under way, and what removals left to do.
 func (w *writer) stop() error {
 	close(w.quit)
 	<-w.ended
@@ -110,31 +119,38 @@ func (w *writer) loop() {
 	for {
 		select {
 		case <-w.quit:
+			w.finish()
 			return
 		default:
 		}
 		select {
 		case <-w.quit:
+			w.finish()
 			return
 		case r := <-w.queue:
 			w.collect(r)
 			w.serve()
-			// Those who were just answered often have their next append at hand: let them share the commit of
-			// those who wait already, instead of taking turns with them.
-			runtime.Gosched()
+		case r := <-w.large:
+			w.collect(r)
+			w.serve()
 		case <-retry:
 		}
+		// Those who were just answered often have their next append at hand: let them share the commit of
+		// those who wait already, instead of taking turns with them.
+		runtime.Gosched()
 		retry = w.tidy()
 	}
 }
 
-// collect takes up the request and what is queued behind it, without waiting for more.
+// collect takes up the request and what is queued, without waiting for more.
 func (w *writer) collect(first *request) {
 	w.taken = w.taken[:0]
+	size := 0
 	for r := first; ; {
 		// A caller who has given up is not served: its answer was that nothing was written.
 		if r.ctx.Err() == nil && r.taken.CompareAndSwap(false, true) {
 			w.taken = append(w.taken, r)
+			size += r.size
 		} else if r.taken.CompareAndSwap(false, true) {
 			r.done <- notWritten(r.ctx.Err())
 		}
@@ -143,6 +159,14 @@ func (w *writer) collect(first *request) {
 		}
 		select {
 		case r = <-w.queue:
+			continue
+		default:
+		}
+		if size >= batchBytes {
+			return
+		}
+		select {
+		case r = <-w.large:
 		default:
 			return
 		}

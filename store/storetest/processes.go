@@ -190,11 +190,47 @@ func testWork(t *testing.T, b Backend) {
 			f.same("parked", f.row("s").Parked, "")
 			work(f, store.WorkQuery{Now: at(30), Build: "build1"}, never, "s")
 		},
-		"an input to a parked session keeps it parked": func(f *fixture) {
+		"a parked session says for whom it is": func(f *fixture) {
 			due(f, "s", 0)
 			f.must("park", f.Park(f.ctx(), "s", "why", "build1"))
+			for name, row := range map[string]store.Session{"row": f.row("s"), "load": f.journal("s").Session, "list": listed(f)} {
+				f.same(name, []string{row.Parked, row.ParkedBuild}, []string{"why", "build1"})
+				f.same(name+" for its build", row.ParkedFor("build1"), "why")
+				f.same(name+" for another", row.ParkedFor("build2"), "")
+			}
+			f.must("park by another", f.Park(f.ctx(), "s", "not for me", "build2"))
+			f.same("the first build may try again", f.row("s").ParkedFor("build1"), "")
+			f.must("unpark", f.Park(f.ctx(), "s", "", "build2"))
+			f.same("nobody's", f.row("s").ParkedBuild, "")
+		},
+		"an append of who has read all of a parked session unparks it": func(f *fixture) {
+			due(f, "s", 0)
+			f.must("park", f.Park(f.ctx(), "s", "why", "build1"))
+			a := f.change("s", 1, "input")
+			a.Index.Due = at(0)
+			f.commit(a)
+			f.same("parked", f.row("s").Parked, "")
+			work(f, store.WorkQuery{Now: at(30), Build: "build1"}, never, "s")
+		},
+		"an append that jumps over what its author has not read keeps a session parked": func(f *fixture) {
+			due(f, "s", 0)
 			f.commit(f.change("s", 1, "input"))
-			f.same("parked", f.row("s").Parked, "why")
+			f.must("park", f.Park(f.ctx(), "s", "why", "build1"))
+			a := f.change("s", 1, "outcome")
+			a.AnyHead = true
+			f.commit(a)
+			f.same("parked", f.row("s").ParkedFor("build1"), "why")
 		},
 	})
+}
+
+// listed is the only session of a world, as a list has it.
+func listed(f *fixture) store.Session {
+	f.Helper()
+	rows, _, err := f.Sessions(f.ctx(), store.SessionQuery{})
+	f.must("list", err)
+	if len(rows) != 1 {
+		f.Fatalf("%d sessions", len(rows))
+	}
+	return rows[0]
 }

@@ -27,9 +27,21 @@ CREATE TABLE chunks (
   UNIQUE (file, number)
 );
 
--- Files that are gone and whose chunks go step by step.
+-- What is gone and has left bytes behind: chunks, which go step by step, and what the log has. A row stays until the
+-- log was emptied behind it, and a key is never given twice: so whoever empties the log knows how far it got.
 CREATE TABLE removed (
-  file INTEGER PRIMARY KEY -- as in files
+  key  INTEGER PRIMARY KEY AUTOINCREMENT,
+  file INTEGER NOT NULL -- of files; 0 for the log alone
 );
+
+-- Triggers, since processes of schema 1 may be at work still: they delete and clean sessions, and know of no files.
+CREATE TRIGGER file_removed AFTER DELETE ON files BEGIN
+  INSERT INTO removed (file) VALUES (OLD.key);
+END;
+CREATE TRIGGER session_deleted AFTER UPDATE OF state ON sessions WHEN NEW.state > OLD.state BEGIN
+  DELETE FROM files WHERE session = NEW.key;
+  INSERT INTO removed (file) VALUES (0);
+END;
+INSERT INTO removed (file) SELECT 0 FROM sessions LIMIT 1; -- what schema 1 left in the log
 
 UPDATE meta SET value = '2' WHERE key = 'oldest_build_that_may_run';
