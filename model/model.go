@@ -32,6 +32,8 @@ type Facts struct {
 	// pixels; MaxFilesBytes the files of one request together (AT4).
 	MaxImageBytes, MaxPDFBytes, MaxFilesBytes int64
 	MaxImageSide                              int
+	// More images than ManyImages in a request have at most MaxImageSideMany pixels a side, each of them.
+	ManyImages, MaxImageSideMany int
 	// Formats are the media types of files that it takes, Refused those that it does not, of images and PDFs. One
 	// that is in neither is unknown; text needs no format (AT8).
 	Formats, Refused []string

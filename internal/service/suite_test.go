@@ -195,7 +195,8 @@ func provider(w servicetest.World) model.Provider {
 	for _, name := range []string{"m", "m2", "m3"} {
 		if f, ok := w.Facts[name]; ok || w.ModelMax > 0 || w.Window > 0 {
 			facts[name] = model.Facts{MaxOutputTokens: w.ModelMax, Window: w.Window, Refused: f.Refused,
-				MaxImageBytes: f.MaxImageBytes, MaxPDFBytes: f.MaxPDFBytes, MaxFilesBytes: f.MaxFilesBytes, MaxImageSide: f.MaxImageSide}
+				MaxImageBytes: f.MaxImageBytes, MaxPDFBytes: f.MaxPDFBytes, MaxFilesBytes: f.MaxFilesBytes,
+				MaxImageSide: f.MaxImageSide, ManyImages: f.ManyImages, MaxImageSideMany: f.MaxImageSideMany}
 		}
 	}
 	return scripted.New(scripted.Config{

@@ -3,6 +3,7 @@ package facts
 import (
 	_ "embed"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,8 +74,9 @@ func parse(provider, line string) model.Facts {
 	window, _ := strconv.Atoi(fields[0]) // the golden test has checked that each is a number
 	output, _ := strconv.Atoi(fields[1])
 	facts := bounds(provider)
+	refused := facts.Refused
 	facts.Window, facts.MaxOutputTokens = window, output
-	images := []string{model.TypePNG, model.TypeJPEG, model.TypeGIF, model.TypeWebP}
+	images := slices.DeleteFunc([]string{model.TypePNG, model.TypeJPEG, model.TypeGIF, model.TypeWebP}, func(t string) bool { return slices.Contains(refused, t) })
 	switch sees, maker := fields[2] == "image", readsPDFs[provider]; {
 	case sees && maker:
 		return facts.OnlyFormats(append(images, model.TypePDF)...)

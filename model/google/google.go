@@ -3,7 +3,6 @@ package google
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -89,11 +88,7 @@ func (p *Provider) Facts(name string) (model.Facts, bool) {
 	if known, ok := p.config.Facts[name]; ok {
 		return known, true
 	}
-	known, ok := facts.Lookup(p.config.Name, strings.TrimPrefix(name, "models/"))
-	if gif := slices.Index(known.Formats, model.TypeGIF); gif >= 0 {
-		known = known.OnlyFormats(slices.Delete(slices.Clone(known.Formats), gif, gif+1)...)
-	}
-	return known, ok
+	return facts.Lookup(p.config.Name, strings.TrimPrefix(name, "models/"))
 }
 
 // NeedsCredential reports whether a credential is needed, which KeyOptional lifts.

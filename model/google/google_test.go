@@ -96,6 +96,12 @@ func TestFactsAreTheConfiguredOnesElseTheKnown(t *testing.T) {
 	if got, ok := p.Facts("no-such-model"); ok || got.Window != 0 || got.Formats != nil || got.MaxFilesBytes == 0 {
 		t.Errorf("unknown: got %+v, %v", got, ok)
 	}
+	got, _ = p.Facts("no-such-model")
+	for mediaType, want := range map[string]bool{model.TypePNG: false, model.TypeGIF: true} {
+		if takes, known := got.Takes(mediaType); takes || known != want {
+			t.Errorf("AT8 %s at an unknown model: taken %v, known %v", mediaType, takes, known)
+		}
+	}
 }
 
 // Whatever the SDK would take from the environment, the request goes where Config says, with the given credential.

@@ -220,4 +220,23 @@ var fileKindTests = []test{
 			}
 		}
 	}},
+	{"AT4 each of many images in a message has a smaller bound, stored ones among them", func(s *stage) {
+		s.open(World{Facts: map[string]Facts{"m": {MaxImageSide: 100, ManyImages: 3, MaxImageSideMany: 50}}})
+		id := s.session()
+		small := func(n int) (blocks []api.ContentBlock) {
+			for i := range n {
+				blocks = append(blocks, pngFile(fmt.Sprint(i, ".png"), 50, 1, 1).inline())
+			}
+			return blocks
+		}
+		large := pngFile("large.png", 1, 51, 1)
+		for _, last := range []api.ContentBlock{large.inline(), large.stored(s.upload(id, large).ID)} {
+			s.ends(s.deliverWith(id, api.TurnOptions{}, append(small(2), last, textFile("a.txt", "no image").inline())...), api.StatusCompleted)
+			s.ends(s.deliverWith(id, api.TurnOptions{}, small(4)...), api.StatusCompleted)
+			err := s.refused(id, api.CodeAttachmentTooLarge, "large.png", api.TurnOptions{}, append(small(3), last)...)
+			if err.Details["value"] != "51" || err.Details["limit"] != "50" || err.Details["file"] != "large.png" || !strings.Contains(err.Message, "more than 3 images") {
+				s.Errorf("the error is %v, %v", err, err.Details)
+			}
+		}
+	}},
 }

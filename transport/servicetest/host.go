@@ -68,6 +68,7 @@ type Facts struct {
 	Refused                                   []string // media types
 	MaxImageBytes, MaxPDFBytes, MaxFilesBytes int64
 	MaxImageSide                              int
+	ManyImages, MaxImageSideMany              int // more images than these have at most that many pixels a side
 }
 
 // Prompt is one model request.

@@ -186,6 +186,9 @@ func (in *geminiInput) addResult(response geminiFunctionResponse) error {
 	case !isObject(response.Response):
 		return errors.New("the response of a function is not a JSON object")
 	}
+	if err := checkStruct(response.Response); err != nil {
+		return fmt.Errorf("function response %q: response: %w", response.Name, err)
+	}
 	message := Message{Role: "tool", ToolCallID: call.ID, Content: resultText(response.Response)}
 	for _, part := range response.Parts {
 		if part.InlineData == nil {
@@ -261,6 +264,9 @@ func (in *geminiInput) addPart(m *Message, part geminiPart, place string) error 
 		}
 		if part.FunctionCall.Args == nil {
 			call.Arguments = "{}"
+		}
+		if err := checkStruct([]byte(call.Arguments)); err != nil {
+			return fmt.Errorf("function call %q: args: %w", call.Name, err)
 		}
 		m.Calls = append(m.Calls, call)
 	default:

@@ -12,7 +12,7 @@ import (
 
 // bounds are those of files alone.
 func bounds(f model.Facts) model.Facts {
-	return model.Facts{MaxImageBytes: f.MaxImageBytes, MaxPDFBytes: f.MaxPDFBytes, MaxFilesBytes: f.MaxFilesBytes, MaxImageSide: f.MaxImageSide}
+	return model.Facts{MaxImageBytes: f.MaxImageBytes, MaxPDFBytes: f.MaxPDFBytes, MaxFilesBytes: f.MaxFilesBytes, MaxImageSide: f.MaxImageSide, ManyImages: f.ManyImages, MaxImageSideMany: f.MaxImageSideMany}
 }
 
 // AT4: a maker's bounds for files hold for each of its models, those that are not known included. A server that only
@@ -21,7 +21,7 @@ func TestEachAdapterTellsItsMakersBoundsForFiles(t *testing.T) {
 	t.Parallel()
 	want := map[string]model.Facts{
 		"OpenAI":    {MaxPDFBytes: 50_000_000, MaxFilesBytes: 50_000_000},
-		"Anthropic": {MaxImageBytes: 7_864_320, MaxImageSide: 8000, MaxFilesBytes: 21_000_000},
+		"Anthropic": {MaxImageBytes: 5_242_880, MaxImageSide: 8000, ManyImages: 20, MaxImageSideMany: 2000, MaxFilesBytes: 21_000_000},
 		"Google":    {MaxPDFBytes: 50_000_000, MaxFilesBytes: 72_000_000},
 		"Chat":      {},
 	}
