@@ -47,7 +47,7 @@ var boundTests = []test{
 			"one of them twice":         {left, left, last.inline()},
 		} {
 			err := s.refused(id, api.CodeAttachmentTooLarge, fmt.Sprint(api.MaxMessageFileBytes+1), api.TurnOptions{}, over...)
-			if err.Details["value"] != fmt.Sprint(api.MaxMessageFileBytes+1) {
+			if err.Details["rule"] != "message_files_bytes" || err.Details["value"] != fmt.Sprint(api.MaxMessageFileBytes+1) || err.Details["limit"] != fmt.Sprint(api.MaxMessageFileBytes) {
 				s.Errorf("%s: the details are %v", name, err.Details)
 			}
 		}
@@ -136,6 +136,9 @@ var boundTests = []test{
 		s.refused(id, api.CodeAttachmentQuota, fmt.Sprint(api.MaxSessionFiles), api.TurnOptions{}, other.inline())
 		_, begun := s.BeginUpload(s.Context(), id, other.request())
 		s.code(begun, api.CodeAttachmentQuota)
+		s.detail(begun, "rule", "session_files")
+		s.detail(begun, "value", api.MaxSessionFiles+1)
+		s.detail(begun, "limit", api.MaxSessionFiles)
 		s.begin(id, numbered(100)) // is there
 		s.ends(s.deliver(id, one.inline(), numbered(2).inline()), api.StatusCompleted)
 		s.ends(s.deliver(s.session(), other.inline()), api.StatusCompleted) // each session has its own room
@@ -161,6 +164,9 @@ var boundTests = []test{
 		s.refused(id, api.CodeAttachmentQuota, "", api.TurnOptions{}, longText("d.txt", "half", 501).inline(), longText("e.txt", "other half", 500).inline())
 		_, err2 := s.BeginUpload(s.Context(), id, over.request())
 		s.code(err2, api.CodeAttachmentQuota)
+		s.detail(err2, "rule", "session_file_bytes")
+		s.detail(err2, "value", api.MaxSessionFileBytes+1)
+		s.detail(err2, "limit", api.MaxSessionFileBytes)
 		s.ends(s.deliver(id, staged.stored(s.begin(id, staged).ID), longText("c.txt", "below", 999).inline()), api.StatusCompleted)
 		s.ends(s.deliver(id, stored.inline(), textFile("d.txt", "d").inline()), api.StatusCompleted)
 		s.room(id, 0)
