@@ -54,8 +54,9 @@ func unreadable(part *model.Part, err error) *api.Error {
 	return api.Errorf(code, "the file %q of the conversation cannot be read: %w", part.Name, err).With("file", part.Name)
 }
 
-// encoded is what may be a file's bytes in a text.
-var encoded = regexp.MustCompile(`(?:data:[^;,\s]{0,100};base64,)?[A-Za-z0-9+/_-]{120,}={0,2}`)
+// encoded is what may be a file's bytes in a text: all of a data URL, and of base64 by itself what is longer than any
+// digest or ID, if only a line of it; in JSON its slashes may be escaped.
+var encoded = regexp.MustCompile(`data:[^,\s]{0,200};base64,(?:[A-Za-z0-9+/_-]|\\/)*={0,2}|(?:[A-Za-z0-9+/_-]|\\/){72,}={0,2}`)
 
 // withoutFiles is what a provider says, less what it may quote of a request's files (AT6).
 func withoutFiles(text string) string {

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"strings"
@@ -158,6 +159,45 @@ func TestAModelCallWhoseFileCannotBeReadSaysWhy(t *testing.T) {
 			failed, ok := r.callModel(t.Context(), &Agent{}, s).(engine.ModelError)
 			if !ok || failed.Code != test.code || failed.Retryable != test.retryable || failed.Run != "r" || failed.Epoch != 3 || !strings.Contains(failed.Message, "page.txt") {
 				t.Errorf("it comes to %+v", failed)
+			}
+		})
+	}
+}
+
+// AT6: a provider that quotes what it was sent, or panics with it, tells nobody of a file's content.
+func TestWhatAProviderSaysOfAFailureHasNoFileInIt(t *testing.T) {
+	t.Parallel()
+	file := []byte(strings.Repeat("\x00\xff\xfba line of the file?>", 40))
+	standard, forAddresses, unpadded := base64.StdEncoding.EncodeToString(file), base64.URLEncoding.EncodeToString(file), base64.RawStdEncoding.EncodeToString(file)
+	const note = "[left out: what may be a file's content]"
+	for name, test := range map[string]struct{ says, told string }{
+		"base64":                           {"bad image: " + standard, "bad image: " + note},
+		"base64 for addresses":             {"bad image: " + forAddresses + " at 3", "bad image: " + note + " at 3"},
+		"a data URL":                       {"invalid image_url: 'data:image/png;base64," + standard + "'.", "invalid image_url: '" + note + "'."},
+		"a data URL with a parameter":      {`{"url":"data:text/plain;charset=utf-8;base64,` + unpadded + `"}`, `{"url":"` + note + `"}`},
+		"a data URL of a small file":       {"no: data:image/png;base64," + standard[:44], "no: " + note},
+		"base64 in lines":                  {"bad:\n" + standard[:76] + "\r\n" + standard[76:152] + "\r\n", "bad:\n" + note + "\r\n" + note + "\r\n"},
+		"base64 with escaped slashes":      {`{"data":"` + strings.ReplaceAll(standard, "/", `\/`) + `"}`, `{"data":"` + note + `"}`},
+		"a data URL that was cut":          {"got data:application/pdf;base64," + standard[:150] + "…", "got " + note + "…"},
+		"two of them":                      {standard + " and " + forAddresses, note + " and " + note},
+		"what is longer than is kept":      {"bad: " + strings.Repeat(unpadded, 200), "bad: " + note},
+		"its first bytes behind long text": {strings.Repeat("it is bad. ", 100) + standard, strings.Repeat("it is bad. ", 100) + note},
+		"words alone":                      {"The request has 12 images, and at most 10 are taken; see https://docs.example/errors#too-many.", "The request has 12 images, and at most 10 are taken; see https://docs.example/errors#too-many."},
+		"a request's ID":                   {"request req_011CSHoEeqs5C35K2UUqR7Fy failed", "request req_011CSHoEeqs5C35K2UUqR7Fy failed"},
+		"a digest":                         {strings.Repeat("0123456789abcdef", 4), strings.Repeat("0123456789abcdef", 4)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := failureOf(&model.Error{Kind: model.KindRefused, Message: test.says}, api.Usage{}, 0).message
+			if got != test.told {
+				t.Errorf("told is %q, want %q", got, test.told)
+			}
+			for _, encoded := range []string{standard, forAddresses} {
+				for at := 0; at+20 <= len(encoded); at += 10 {
+					if strings.Contains(got, encoded[at:at+20]) {
+						t.Fatalf("told is a part of the file: %.300q", got)
+					}
+				}
 			}
 		})
 	}
