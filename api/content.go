@@ -1,12 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -136,75 +131,3 @@ type UploadChunk struct {
 
 // Chunks is the number of chunks of a file of size bytes.
 func Chunks(size int64) int { return int((size + UploadChunkBytes - 1) / UploadChunkBytes) }
-
-// The types of imported items.
-const (
-	ImportUser       = "user"        // Text, which is not blank
-	ImportAssistant  = "assistant"   // Text, which is not blank
-	ImportToolCall   = "tool_call"   // CallID, Name, Arguments
-	ImportToolResult = "tool_result" // CallID, Output, which may be empty
-)
-
-// HistoryImport is one item of an imported conversation (IM1). Each type has the fields that stand behind it above, and no
-// others; the zero value is no item, and is refused with invalid_history.
-type HistoryImport struct {
-	Type   string `json:"type"`
-	Text   string `json:"text,omitempty"`
-	CallID string `json:"callId,omitempty"` // any text that is the call's alone
-	// Name is a tool's name in the form in which models see one: 1–64 of A–Z a–z 0–9 _ -. The agent need not have it.
-	Name      string          `json:"name,omitempty"`
-	Arguments json.RawMessage `json:"arguments,omitempty"` // a JSON object
-	Output    string          `json:"output,omitempty"`
-
-	given []string // the fields that the JSON had
-	flaw  string   // what of the JSON is of another type than it must be
-}
-
-// UnmarshalJSON takes each JSON value, and notes what fields there were and whether they are of the right types, so that what does
-// not belong is refused with its item when the session is created, and not passed over.
-func (h *HistoryImport) UnmarshalJSON(data []byte) error {
-	*h = HistoryImport{}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		if !errors.As(err, new(*json.UnmarshalTypeError)) {
-			return err
-		}
-		h.flaw = "it is " + kindOf(data) + "; an item is an object"
-		return nil
-	}
-	h.given = slices.Sorted(maps.Keys(fields))
-	h.Arguments = fields["arguments"]
-	for _, f := range []struct {
-		name string
-		text *string
-	}{{"type", &h.Type}, {"text", &h.Text}, {"callId", &h.CallID}, {"name", &h.Name}, {"output", &h.Output}} {
-		if raw, given := fields[f.name]; given && json.Unmarshal(raw, f.text) != nil && h.flaw == "" {
-			h.flaw = f.name + " is " + kindOf(raw) + "; it must be a string"
-		}
-	}
-	return nil
-}
-
-// kindOf says what a JSON value is.
-func kindOf(value []byte) string {
-	switch bytes.TrimSpace(value)[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
-}
-
-// Flaw says what in the item's JSON has another type than it must have, for example "output is an object; it must be a
-// string"; "" if nothing, and for an item that was not read from JSON.
-func (h HistoryImport) Flaw() string { return h.flaw }
-
-// Given lists the fields that the item's JSON had, sorted; nil for an item that was not read from JSON.
-func (h HistoryImport) Given() []string { return slices.Clone(h.given) }

@@ -257,6 +257,9 @@ func seedsOfImport(f *testing.F) {
 		`[{"TYPE":"user","text":"a"}]`, `[{"type":"user","text":"a","x":1}]`, `[null]`, `[{"type":"user","text":"\ud83d"}]`, `[] []`, `{}`, "[]\v", `[[]]`, `[{"type":"user","text":{}}]`,
 		`[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments":{"a":"\ud83d\ude00\\u0000"}},{"type":"tool_result","callId":"1","output":"x"}]`,
 		`[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments":{"a":"\ude00\u0000"}},{"type":"tool_result","callId":"1","output":"x"}]`,
+		`[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments":{"a":1,"\u0061":2}},{"type":"tool_result","callId":"1","output":"x"}]`,
+		`[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments":{"a":1e999,"b":[1e-999]}},{"type":"tool_result","callId":"1","output":null}]`,
+		`[{"type":"user","text":"a","text":"b"},{"type":"tool_result","callId":"\ud800"}]`, `[{"type":null}]`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -362,6 +365,7 @@ func FuzzPortable(f *testing.F) {
 	for _, s := range []string{
 		`[{"type":"user","text":"a"},{"type":"assistant","text":"b"},{"type":"tool_call","callId":"1","name":"n","arguments":"{}"},{"type":"tool_result","callId":"1","output":"x"}]`,
 		`[{"type":"user","content":[{"type":"text","text":"a"},{"type":"image","name":"b\n","source":{"type":"attachment","mediaType":"image/png","data":"x","size":1,"sha256":"00"}}]}]`,
+		`[{"type":"user","text":"\u0000"},{"type":"tool_call","callId":"1","name":"n","arguments":"{\"a\\u0000\":\"\\\\u0000\"}"},{"type":"tool_result","callId":"1","output":"\u0000"}]`,
 		`[{"type":"reasoning","text":"a"},{"type":"summary","text":"b"},{"type":"notice","text":"c"}]`, `[]`, `[{"type":"tool_call","callId":"1"}]`,
 	} {
 		f.Add([]byte(s))

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/strictjson"
 )
 
 // fields are those that each type of item may have beside its type.
@@ -27,7 +28,8 @@ var fields = map[string][]string{
 // whatever the order of the results was. A result or a user's item ends an answer; a result that came later moves up to its
 // answer. guarded bounds each text, argument and output at [api.MaxGuardedBytes] (IM4). Arguments come compact.
 //
-// A key that an argument object has twice is let be: nothing runs with the arguments of an imported call.
+// Nothing runs with the arguments of an imported call, but each later request says them: what some provider cannot read of them
+// is refused, such as a key that stands twice or a number that no float64 has.
 //
 // Errors are invalid_history, with the details item (from 0), rule, and value and limit where one was measured. Nothing imported
 // is nothing: no items give no groups.
@@ -62,11 +64,15 @@ func (c *conversation) take(i int, it *api.HistoryImport) error {
 	if i >= api.MaxImportItems {
 		return tooMany(len(c.given), "there are %d", len(c.given))
 	}
-	if flaw := it.Flaw(); flaw != "" {
-		return broken("json", nil, "%s", flaw)
+	rule, flaw := it.Flaw()
+	if rule == "json" { // else its type is not known
+		return broken(rule, nil, "%s", flaw)
 	}
 	if err := checkFields(*it); err != nil {
 		return err
+	}
+	if flaw != "" {
+		return broken(rule, nil, "%s", flaw)
 	}
 	if i == 0 && it.Type != api.ImportUser {
 		return broken("first_item", nil, "the first item must be the user's; put what the user said before it, or begin with the first item that is")
@@ -113,9 +119,10 @@ func tooMany(value int, format string, args ...any) error {
 }
 
 // checkFields refuses a type that is not known, and fields of another type: those that the JSON had, in exactly their spelling,
-// and those that are set.
+// and those that are set. An item that was read from JSON must have all that are its type's.
 func checkFields(it api.HistoryImport) error {
 	given := it.Given()
+	read := given != nil
 	for name, set := range map[string]bool{
 		"text": it.Text != "", "callId": it.CallID != "", "name": it.Name != "", "arguments": len(it.Arguments) > 0, "output": it.Output != "",
 	} {
@@ -136,6 +143,11 @@ func checkFields(it api.HistoryImport) error {
 	for _, name := range given {
 		if name != "type" && !slices.Contains(known, name) {
 			return broken("field", nil, "it has the field %s; a %s has type, %s and nothing else", quoted(name), it.Type, strings.Join(known, ", "))
+		}
+	}
+	for _, name := range known {
+		if read && !slices.Contains(given, name) {
+			return broken("missing_field", nil, "it has no field %s; a %s has type, %s", quoted(name), it.Type, strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -206,6 +218,9 @@ func (c *conversation) arguments(it *api.HistoryImport) error {
 	if flaw := flawOfEscapes(short.Bytes()); flaw != "" {
 		return broken("text", nil, "the arguments: a text %s", flaw)
 	}
+	if _, err := strictjson.Object(short.Bytes(), api.MaxImportDepth); err != nil {
+		return broken("arguments", nil, "the arguments: %v; some models could not read them", err)
+	}
 	it.Arguments = short.Bytes()
 	return c.bound("arguments", short.Len())
 }
@@ -255,6 +270,9 @@ func (c *conversation) groups() [][]api.HistoryImport {
 func DecodeImport(data []byte) ([]api.HistoryImport, error) {
 	if !utf8.Valid(data) {
 		return nil, broken("json", nil, "the conversation is not UTF-8; convert it")
+	}
+	if bytes.HasPrefix(data, []byte("\ufeff")) {
+		return nil, broken("json", nil, "the conversation begins with a byte order mark (BOM); save it as UTF-8 without one")
 	}
 	in := json.NewDecoder(bytes.NewReader(data))
 	if begin, err := in.Token(); err != nil || begin != json.Delim('[') {

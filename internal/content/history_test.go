@@ -130,6 +130,10 @@ func TestAnItemThatBreaksARuleIsNamed(t *testing.T) {
 		{"arguments that are null", []api.HistoryImport{u, calls("1", "null")}, "1", "arguments", "not a JSON object"},
 		{"arguments that end early", []api.HistoryImport{u, calls("1", `{"a":`)}, "1", "arguments", "not a JSON object"},
 		{"two argument objects", []api.HistoryImport{u, calls("1", `{}{}`)}, "1", "arguments", "not a JSON object"},
+		{"a key twice in arguments", []api.HistoryImport{u, calls("1", `{"x":[{"a":1,"\u0061":2}]}`)}, "1", "arguments", `the arguments: the key "a" stands twice in one object; some models`},
+		{"a number in arguments that no float64 has", []api.HistoryImport{u, calls("1", `{"a":1e999}`)}, "1", "arguments", "the number 1e999 is out of range"},
+		{"a number in arguments just above", []api.HistoryImport{u, calls("1", `{"a":9e308}`)}, "1", "arguments", "the number 9e308 is out of range"},
+		{"a number in arguments that becomes 0", []api.HistoryImport{u, calls("1", `{"a":1e-999}`)}, "1", "arguments", "the number 1e-999 is out of range"},
 		{"arguments of 33 levels", []api.HistoryImport{u, calls("1", nested(33))}, "1", "arguments_depth", "33 levels"},
 		{"arguments with lists of 33 levels", []api.HistoryImport{u, calls("1", `{"a":`+strings.Repeat("[", 32)+strings.Repeat("]", 32)+"}")}, "1", "arguments_depth", "33 levels"},
 		{"a result before its call", []api.HistoryImport{u, returns("1", ""), calls("1", "{}")}, "1", "result_without_call", `the callId "1"; put the call before its result`},
@@ -156,7 +160,28 @@ func TestWhatJSONHasIsTakenExactly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, json, rule, refusal string }{
 		{"a conversation", `[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments":{ "a" : 1 }},{"type":"tool_result","callId":"1","output":""}]`, "", ""},
-		{"an empty output may be left out", `[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments":{}},{"type":"tool_result","callId":"1"}]`, "", ""},
+		{"no output", `[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments":{}},{"type":"tool_result","callId":"1"}]`, "missing_field", `item 2 (tool_result): it has no field "output"; a tool_result has type, callId, output`},
+		{"an output that is null", `[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments":{}},{"type":"tool_result","callId":"1","output":null}]`, "missing_field", "output is null; give it a value"},
+		{"no text", `[{"type":"user"}]`, "missing_field", `"text"`},
+		{"a text that is null", `[{"type":"user","text":null}]`, "missing_field", "text is null"},
+		{"no text of an assistant", `[{"type":"user","text":"a"},{"type":"assistant"}]`, "missing_field", `"text"`},
+		{"a call without ID", `[{"type":"user","text":"a"},{"type":"tool_call","name":"n","arguments":{}}]`, "missing_field", `"callId"`},
+		{"a call without name", `[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","arguments":{}}]`, "missing_field", `"name"`},
+		{"a call without arguments", `[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n"}]`, "missing_field", `"arguments"`},
+		{"a call whose arguments are null", `[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments": null}]`, "missing_field", "arguments is null"},
+		{"a type that is null", `[{"type":null,"text":"a"}]`, "json", "type is null; it must be a string"},
+		{"a field of another type that is null", `[{"type":"user","text":"a","output":null}]`, "field", `"output"`},
+		{"a text twice", `[{"type":"user","text":"a","text":"b"}]`, "field", `item 0 (user): it has the field "text" twice; leave one`},
+		{"a type twice", `[{"type":"user","type":"assistant","text":"b"}]`, "field", `"type" twice`},
+		{"a field twice, once escaped", `[{"type":"user","text":"a","te\u0078t":"a"}]`, "field", `"text" twice`},
+		{"half a character in a text", `[{"type":"user","text":"a \ud800 b"}]`, "unicode", `text has half a character (\ud800 without its other half)`},
+		{"the other half in a text", `[{"type":"user","text":"\\ \uDE00\ud83d"}]`, "unicode", `\uDE00`},
+		{"half a character at the end", `[{"type":"user","text":"\ud83d\u0041"}]`, "unicode", `\ud83d`},
+		{"half a character in an output", `[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments":{}},{"type":"tool_result","callId":"1","output":"\udfff"}]`, "unicode", "output has half"},
+		{"half a character in a call's ID", `[{"type":"user","text":"a"},{"type":"tool_call","callId":"c\ud800","name":"n","arguments":{}}]`, "unicode", "callId has half"},
+		{"whole characters, escaped", `[{"type":"user","text":"\ud83d\ude00 \\ud83d \u00e9 \ufffd \"\\"}]`, "", ""},
+		{"a key twice in arguments", `[{"type":"user","text":"a"},{"type":"tool_call","callId":"1","name":"n","arguments":{"a":1,"a":2}}]`, "arguments", `the key "a" stands twice`},
+		{"a mark before the array", "\ufeff[]", "json", "byte order mark"},
 		{"no items", " [ ]\n", "", ""},
 		{"a field in capitals", `[{"type":"user","TEXT":"a"}]`, "field", `"TEXT"`},
 		{"a type in capitals", `[{"TYPE":"user","text":"a"}]`, "type", `it has no type, only "TYPE", "text"`},
@@ -207,7 +232,7 @@ func TestAnExportHasAnItemALine(t *testing.T) {
 	want := `[
 {"type":"user","text":"a <b> & \"c\"\n"},
 {"type":"tool_call","callId":"1","name":"app__lookup","arguments":{"a":"<é>"}},
-{"type":"tool_result","callId":"1"},
+{"type":"tool_result","callId":"1","output":""},
 {"type":"tool_call","callId":"2","name":"app__lookup","arguments":"{"}
 ]
 `
@@ -222,7 +247,7 @@ func TestAnExportHasAnItemALine(t *testing.T) {
 func TestArgumentsComeCompactAndOtherwiseAsTheyWere(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
-		" { \"b\" : 1.50 ,\n\"a\":12345678901234567890, \"b\":2 } ": `{"b":1.50,"a":12345678901234567890,"b":2}`,
+		" { \"b\" : 1.50 ,\n\"a\":12345678901234567890, \"c\":2 } ": `{"b":1.50,"a":12345678901234567890,"c":2}`,
 		`{"a":"<\u00e9\ud83d\ude00\\u0000\\ud83d>"}`:                `{"a":"<\u00e9\ud83d\ude00\\u0000\\ud83d>"}`,
 		`{"a":"[[[\"{{{"}`: `{"a":"[[[\"{{{"}`,
 	} {
@@ -257,7 +282,7 @@ func conversation(t *rapid.T) []api.HistoryImport {
 		case kind <= 3 || len(open) == 0:
 			id := fmt.Sprintf("call %d", i)
 			open = append(open, id)
-			out = append(out, calls(id, rapid.SampledFrom([]string{"{}", ` {"a": [1, {"b": "\ud83d\ude00"}]}`}).Draw(t, "arguments")))
+			out = append(out, calls(id, rapid.SampledFrom([]string{"{}", ` {"a": [1, {"b": "\ud83d\ude00"}]}`, `{"n":12345678901234567890,"f":1.0,"e":1e-7,"z":-0,"é":"\u2028"}`}).Draw(t, "arguments")))
 		default:
 			at := rapid.IntRange(0, len(open)-1).Draw(t, "finished")
 			out = append(out, returns(open[at], rapid.SampledFrom([]string{"", "out"}).Draw(t, "output")))

@@ -41,6 +41,23 @@ func TestAPortableHistoryHasWhatAnotherSessionCanTake(t *testing.T) {
 	}
 }
 
+// SE6: what a model or a tool said is no reason that a session cannot be exported.
+func TestANULIsReplacedInAnExport(t *testing.T) {
+	t.Parallel()
+	got, err := content.Portable([]api.HistoryItem{
+		{Type: "user", Content: []api.ContentBlock{api.TextBlock("a\x00"), api.TextBlock("b")}},
+		{Type: "assistant", Text: "\x00"},
+		{Type: "tool_call", CallID: "c1", Name: "app__lookup", Arguments: `{"\u0000a":"\u0000\\u0000\\\u0000\n\u0000"}`},
+		{Type: "tool_result", CallID: "c1", Output: "o\x00k\x00"},
+	})
+	want := []api.HistoryImport{
+		says("a\ufffd\nb"), answers("\ufffd"), calls("c1", `{"\ufffda":"\ufffd\\u0000\\\ufffd\n\ufffd"}`), returns("c1", "o\ufffdk\ufffd"),
+	}
+	if diff := cmp.Diff(want, got, plainItems); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
 func TestWhatCannotBeImportedIsNotExported(t *testing.T) {
 	t.Parallel()
 	user := api.HistoryItem{Type: "user", Text: "a"}
