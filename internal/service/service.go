@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base32"
@@ -28,6 +29,12 @@ import (
 
 // Version is the release that this source becomes.
 const Version = "0.1.0-dev"
+
+// build is what this build can read: sessions are set aside for it, and not for builds of the same version that read more.
+func build() string { return Version + "/" + engine.SnapshotSchema() }
+
+// cleanEvery is how often a process looks for sessions that another one deleted and did not clean.
+const cleanEvery = 5 * time.Second
 
 // Credentials give secrets for providers (RE5). Credential is called concurrently, at each model call.
 type Credentials interface {
@@ -71,7 +78,9 @@ type Service struct {
 	mu    sync.Mutex
 	facts map[string]*facts // immutable facts of sessions, by id
 
-	ctx    context.Context // of background clean-up
+	open   context.Context // ends when Close begins
+	close  context.CancelFunc
+	ctx    context.Context // of cleaning: ends a little later
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 }
@@ -118,15 +127,16 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	registry.Bind(historyTool{s})
 	rt, err := runtime.New(ctx, runtime.Config{
 		Store: cfg.Store, Registry: registry, Logger: cfg.Logger, Lease: cfg.Lease, Poll: cfg.Poll, ToolTimeout: cfg.ToolTimeout,
-		CancelGrace: cfg.CancelGrace, Parallel: cfg.ToolParallel, Build: Version, Host: host, PID: os.Getpid(),
+		CancelGrace: cfg.CancelGrace, Parallel: cfg.ToolParallel, Build: build(), Host: host, PID: os.Getpid(),
 		Failpoint: cfg.Failpoint, CheckRequest: cfg.CheckRequest, Clock: cfg.Clock,
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.runtime = rt
+	s.open, s.close = context.WithCancel(context.Background())
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.wg.Go(func() { s.cleanDeleted(s.ctx) })
+	s.wg.Go(s.cleanLoop)
 	return s, nil
 }
 
@@ -163,17 +173,22 @@ func (s *Service) Bind(tools ...tool.Tool) error {
 }
 
 // Close stops cleanly: running effects are told to stop and what they report is stored; what does not end
-// while ctx lasts is recovered by whoever opens the store next. The store stays open.
+// while ctx lasts is recovered by whoever opens the store next. Sessions that this process deleted are cleaned until ctx
+// ends, or for the time that a cancelled body gets, and then by others. The store stays open.
 func (s *Service) Close(ctx context.Context) error {
-	s.cancel()
+	s.close()
+	grace, cancel := context.WithTimeout(ctx, cmp.Or(s.cfg.CancelGrace, api.DefaultCancelGrace))
+	defer cancel()
+	defer context.AfterFunc(grace, s.cancel)()
 	err := s.runtime.Close(ctx)
 	s.wg.Wait()
+	s.cancel()
 	return err
 }
 
 // usable refuses what comes after Close.
 func (s *Service) usable() error {
-	if s.ctx.Err() != nil {
+	if s.open.Err() != nil {
 		return api.Errorf(api.CodeClosed, "the harness was closed; open the store again to go on")
 	}
 	return nil
@@ -307,7 +322,21 @@ func newSessionID() string {
 	return "s" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:]))[:20]
 }
 
-// cleanDeleted finishes what a process left that died between a deletion and its clean-up.
+// cleanLoop cleans what others deleted: a process that dies or closes leaves its cleaning to those that live.
+func (s *Service) cleanLoop() {
+	ticks := time.NewTicker(cleanEvery)
+	defer ticks.Stop()
+	for {
+		s.cleanDeleted(s.open)
+		select {
+		case <-s.open.Done():
+			return
+		case <-ticks.C:
+		}
+	}
+}
+
+// cleanDeleted finishes what a process left between a deletion and the end of its clean-up.
 func (s *Service) cleanDeleted(ctx context.Context) {
 	for ctx.Err() == nil {
 		ids, err := s.store.Deleted(ctx, 64)
@@ -335,7 +364,9 @@ func (s *Service) clean(ctx context.Context, id string) bool {
 		}
 		more, err := s.store.Clean(ctx, id, 500)
 		if err != nil {
-			s.log.Warn("a deleted session could not be cleaned; the next start tries again", "session", id, "error", err)
+			if ctx.Err() == nil {
+				s.log.Warn("a deleted session could not be cleaned; it is tried again", "session", id, "error", err)
+			}
 			return false
 		}
 		if !more {

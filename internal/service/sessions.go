@@ -264,7 +264,7 @@ func (s *Service) ResumeSession(ctx context.Context, ref api.SessionReference, a
 		return api.Errorf(api.CodeSessionDeleted, "session %s was deleted", ref.Session)
 	case agent != "" && row.Agent != agent || ref.Agent != "" && row.Agent != ref.Agent:
 		return api.Errorf(api.CodeWrongAgent, "session %s belongs to agent %q; resume it with that one", ref.Session, row.Agent).With("agent", row.Agent)
-	case row.Parked != "":
+	case row.ParkedFor(build()) != "":
 		return api.Errorf(api.CodeSessionParked, "session %s is set aside: %s", ref.Session, row.Parked)
 	}
 	return nil
@@ -299,7 +299,7 @@ func (s *Service) Sessions(ctx context.Context, q api.SessionQuery) (api.Session
 	for _, row := range rows {
 		info := api.SessionInfo{
 			Reference: api.SessionReference{Store: s.store.ID(), Session: row.ID, Agent: row.Agent}, Activity: activityOf(row, time.Now()),
-			Owner: row.Owner, Metadata: maps.Clone(row.Metadata), Created: row.Created, Updated: row.Updated, LastEvent: row.Head, Parked: row.Parked,
+			Owner: row.Owner, Metadata: maps.Clone(row.Metadata), Created: row.Created, Updated: row.Updated, LastEvent: row.Head, Parked: row.ParkedFor(build()),
 		}
 		if q.Activity == "" || q.Activity == info.Activity {
 			page.Sessions = append(page.Sessions, info)

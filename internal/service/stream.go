@@ -269,7 +269,7 @@ func (s *Service) waits(ctx context.Context, session string, head uint64) (bool,
 	if row.Deleted {
 		return false, api.Errorf(api.CodeSessionDeleted, "session %s was deleted", session)
 	}
-	if row.Parked != "" {
+	if row.ParkedFor(build()) != "" {
 		return false, api.Errorf(api.CodeSessionParked, "session %s is set aside: %s", session, row.Parked)
 	}
 	if row.Head != head {
