@@ -50,6 +50,37 @@ var toolTests = []test{
 		}
 		s.say(id, "and again")
 	}},
+	{"RU5 RU8 arguments that some provider cannot read are not run, and no later request says them", func(s *stage) {
+		for name, arguments := range map[string]string{
+			"a key twice": `{"a":1,"a":2}`, "a number that no float64 has": `{"a":1e999}`, "a number just above": `{"a":9e308}`, "a number that becomes 0": `{"a":1e-999}`,
+			"cut off": `{"a":`, "a list": `[]`, "too deep": nested(65),
+		} {
+			for tool, want := range map[string]struct {
+				code api.Code
+				says string
+			}{"act": {api.CodeArgumentsInvalid, "The arguments began: "}, "other": {api.CodeUnknownTool, "there is no tool"}} {
+				var prompts asked
+				var l ledger
+				s.open(World{Model: prompts.by(rounds(Answer{Calls: []Call{{Name: tool, Arguments: arguments}}}, Answer{Text: "ok"})), Tools: []Tool{action("act", "", count1(&l))}})
+				id := s.session()
+				s.say(id, "go")
+				s.say(id, "on")
+				results := s.results(id)
+				if len(l.all()) > 0 || len(results) == 0 || results[0].Code != want.code || !strings.Contains(results[0].Output, want.says) {
+					s.Errorf("%s of %s: run %d times, the result is %+v", name, tool, len(l.all()), results)
+				}
+				for _, p := range prompts.all()[1:] {
+					for _, it := range p.Items {
+						if it.Kind == "tool_call" && string(it.Arguments) != "{}" {
+							s.Errorf("%s of %s: a later request says %s", name, tool, it.Arguments)
+						}
+					}
+				}
+				s.process.Stop()
+			}
+		}
+		s.look()
+	}},
 	{"RU8 an output at the bound is whole and one byte more is cut", func(s *stage) {
 		for _, n := range []int{api.MaxToolOutputBytes - 1, api.MaxToolOutputBytes, api.MaxToolOutputBytes + 1} {
 			w := World{Model: rounds(calls("act"), Answer{Text: "ok"}), Tools: []Tool{action("act", "", func(context.Context, ToolCall) (string, error) {
