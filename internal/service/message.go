@@ -92,7 +92,9 @@ func (g *given) forget(ctx context.Context, s *Service, session string) {
 
 // withdraw removes what was stored for a message that is refused. Where nobody knows whether it is, it expires.
 func (g *given) withdraw(ctx context.Context, s *Service, session string, refusal error) {
-	if code := api.CodeOf(refusal); g != nil && code != api.CodeCancelled && !strings.HasPrefix(string(code), "store_") && !errors.Is(refusal, store.ErrFateUnknown) {
+	code := api.CodeOf(refusal)
+	unknown := code == api.CodeCancelled || code == api.CodeClosed || strings.HasPrefix(string(code), "store_") || errors.Is(refusal, store.ErrFateUnknown)
+	if g != nil && !unknown {
 		s.discard(ctx, session, g.put)
 	}
 }
