@@ -4,13 +4,64 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/openworkerai/openworker/store"
 )
+
+func TestAppendsGoFirstAndChunksShareCommitsOfHalfAMiB(t *testing.T) {
+	t.Parallel()
+	var commits [][2]int // rows of the journal and chunks in each, of the writer's goroutine until all is done
+	recording, in := false, [2]int{}
+	tap := &tap{after: func(query string) error {
+		switch {
+		case strings.HasPrefix(query, `INSERT INTO events`):
+			in[0]++
+		case strings.HasPrefix(query, `INSERT INTO chunks`):
+			in[1]++
+		case query == `COMMIT` && recording && in != [2]int{}:
+			commits = append(commits, in)
+			in = [2]int{}
+		}
+		return nil
+	}}
+	s := opened(t, Config{Dir: filepath.Join(t.TempDir(), "state"), wrap: tap.wrap})
+	const uploads, appends = 7, 3
+	data := marked(store.ChunkBytes)
+	var calls []func()
+	for i := range uploads {
+		id := fmt.Sprint("u", i)
+		appended(t, s, creation(id))
+		if _, err := s.Stage(t.Context(), id, fileOf(id+"-a1", data), time.Unix(0, 0), fileRoom); err != nil {
+			t.Fatal(err)
+		}
+		calls = append(calls, func() {
+			if err := s.PutChunk(background, id, id+"-a1", 0, data, time.Unix(0, 0)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for i := range appends {
+		id := fmt.Sprint("s", i)
+		appended(t, s, creation(id))
+		calls = append(calls, func() {
+			if _, err := s.Append(background, change(id, "x", 1, 1)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	together(t, s, tap, func() { recording, in = true, [2]int{} }, calls...)
+	// Which queue the writer looks into first, where both have something, is not said.
+	if diff := cmp.Diff([][2]int{{appends, 2}, {0, 2}, {0, 2}, {0, 1}}, commits); diff != "" {
+		t.Errorf("rows and chunks of each commit (-want +got):\n%s", diff)
+	}
+}
 
 // BenchmarkAnAppendBesideUploads tells how long a small append waits while others send files, chunk by chunk.
 func BenchmarkAnAppendBesideUploads(b *testing.B) {

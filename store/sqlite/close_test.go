@@ -151,7 +151,7 @@ func TestARemovalBehindAnErasureIsErasedToo(t *testing.T) {
 
 func TestABackupHasNothingThatWasRemovedBeforeIt(t *testing.T) {
 	t.Parallel()
-	const size = 5*store.ChunkBytes + 9
+	const size = 20*store.ChunkBytes + 9
 	for name, remove := range map[string]func(s *Store) error{
 		"a file that was discarded": func(s *Store) error { return s.Discard(background, "s", "s-a1") },
 		"a session that was deleted and not cleaned": func(s *Store) error {
@@ -184,7 +184,7 @@ func TestABackupHasNothingThatWasRemovedBeforeIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := s.Backup(t.Context(), filepath.Join(into, File))
-			if len(dump(t, s)["chunks"]) != 7 {
+			if len(dump(t, s)["chunks"]) != 22 {
 				t.Error("the original was erased before the copy was made")
 			}
 			close(copied)
@@ -208,6 +208,26 @@ func TestABackupHasNothingThatWasRemovedBeforeIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestARestoredBackupErasesWhatIsRemovedFromIt(t *testing.T) {
+	t.Parallel()
+	s := opened(t, Config{Dir: filepath.Join(t.TempDir(), "state")})
+	appended(t, s, creation("s"))
+	sealedFile(t, s, "s", "s-a1", marked(20*store.ChunkBytes))
+	into := filepath.Join(t.TempDir(), "copies")
+	if err := errors.Join(os.Mkdir(into, 0o700), s.Backup(t.Context(), filepath.Join(into, File))); err != nil {
+		t.Fatal(err)
+	}
+	if len(markedIn(t, into)) == 0 {
+		t.Fatal("the copy has no byte to erase")
+	}
+	restored := opened(t, Config{Dir: into})
+	if err := restored.Discard(t.Context(), "s", "s-a1"); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, restored)
+	unmarked(t, into)
 }
 
 // The statements of schema 1 for the end of a session, which a process that knows no files goes on to run.

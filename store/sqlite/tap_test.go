@@ -83,7 +83,7 @@ func together(t *testing.T, s *Store, tap *tap, arm func(), calls ...func()) {
 	<-held.reached
 	for i, call := range calls {
 		group.Go(call)
-		for len(s.writer.queue) <= i {
+		for len(s.writer.queue)+len(s.writer.large) <= i {
 			runtime.Gosched() // the queue's length is the only sign of the call's being in it
 		}
 	}

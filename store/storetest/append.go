@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
@@ -56,7 +57,10 @@ func testAppend(t *testing.T, b Backend) {
 				a.Records[0].Data[i] = byte(i * 7)
 			}
 			f.commit(a)
-			f.same("body", f.journal("s").Records[1].Data, a.Records[0].Data)
+			// A diff of millions of bytes takes seconds, and nobody reads it.
+			if got := f.journal("s").Records[1].Data; !bytes.Equal(got, a.Records[0].Data) {
+				f.Fatalf("a body of %d bytes came back as %d others", len(a.Records[0].Data), len(got))
+			}
 		},
 		"moves the row": func(f *fixture) {
 			f.created("s")

@@ -187,14 +187,14 @@ func (n *naive) list() []string {
 }
 
 func testModel(t *testing.T, b Backend) {
+	// One world for all runs, and two connections, since making them is dear: each run's names are its own.
 	world := b.New(t)
-	first := world.Connect(t)
+	stores := []store.Store{world.Connect(t), world.Connect(t)}
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		// One world for all runs, since making one is dear: each run's names are its own.
 		run++
 		m := &machine{
-			T: rt, stores: []store.Store{first, world.Connect(t)}, prefix: fmt.Sprintf("run%d-", run), world: world, t: t,
+			T: rt, stores: stores, prefix: fmt.Sprintf("run%d-", run), world: world, t: t,
 			naive: &naive{processes: map[string]string{}, keys: map[string]string{}},
 		}
 		rt.Repeat(map[string]func(*rapid.T){
