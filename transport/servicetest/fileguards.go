@@ -149,6 +149,38 @@ var fileGuardTests = []test{
 			s.Errorf("at rest the secret stands in %v", where)
 		}
 	}},
+	{"GR3 AT7 an original that was uploaded goes with the redaction of the same bytes within a message, and with its repeat", func(s *stage) {
+		s.open(World{Guardrails: []Guardrail{redacting("g", secret, "user_input")}}, guarded("g"))
+		id := s.session()
+		small, large := textFile("a.txt", secret+" and "+plain), longText("b.txt", secret, api.MaxGuardedBytes)
+		message := []api.ContentBlock{small.inline(), large.inline()}
+		staged := func(when string) {
+			for _, f := range []file{small, large} {
+				if up := s.upload(id, f); up.State != api.UploadCommitted {
+					s.Errorf("%s an upload is %+v", when, up)
+				}
+			}
+			if s.store.Files() != "" && len(s.stores(secret)) == 0 {
+				s.Errorf("%s the search does not find what was uploaded", when)
+			}
+		}
+		staged("before the message")
+		run := s.deliverWith(id, one, message...)
+		s.ends(run, api.StatusCompleted)
+		s.gone(secret)
+		for _, again := range []string{"repeated", "repeated once more"} {
+			staged("before it is " + again)
+			if r := s.deliverWith(id, one, message...); r.Run != run.Run || !r.Repeated {
+				s.Errorf("%s it gave %+v", again, r)
+			}
+			s.gone(secret)
+		}
+		for _, f := range []file{small, large} {
+			if up := s.begin(id, f); up.State != api.UploadOpen || len(up.Missing) != 1 {
+				s.Errorf("what is left of %s is %+v", f.name, up)
+			}
+		}
+	}},
 	{"AT7 AT4 a redacted file is any other: its ID serves in a later message, and files without a secret stay as they are", func(s *stage) {
 		var prompts asked
 		s.open(World{Model: prompts.by(rounds(Answer{Text: "ok"})), Guardrails: []Guardrail{redacting("g", secret, "user_input")}}, guarded("g"))

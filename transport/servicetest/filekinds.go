@@ -153,6 +153,31 @@ var fileKindTests = []test{
 		s.ends(second, api.StatusCompleted)
 		s.ends(first, api.StatusCompleted)
 	}},
+	{"AT8 SE4 no file goes ahead of a queued turn whose model is known not to take it", func(s *stage) {
+		w, g := busy()
+		w.Facts = map[string]Facts{"m2": {Refused: []string{"application/pdf"}}}
+		s.open(w)
+		report, image := pdfFile("report.pdf", "r", 200), pngFile("screen.png", 2, 2, 3)
+		urgent := api.TurnOptions{WhenBusy: api.BusyInterrupt}
+		id := s.session()
+		hold := s.send(id, "hold")
+		g.await(s)
+		o := on("m2")
+		o.WhenBusy = api.BusyQueue
+		waits := s.deliverWith(id, o, text("waits"))
+		up := s.upload(id, report)
+		for _, b := range []api.ContentBlock{report.inline(), report.stored(up.ID)} {
+			if err := s.refused(id, api.CodeUnsupportedMedia, report.name, urgent, text("look"), b); err.Details["run"] != waits.Run || err.Details["file"] != report.name {
+				s.Errorf("the error is %v, %v", err, err.Details)
+			}
+		}
+		first := s.deliverWith(id, urgent, image.inline()) // which the model takes
+		s.ends(hold, api.StatusCancelled)
+		for _, run := range []api.RunReference{first, waits} {
+			s.ends(run, api.StatusCompleted)
+		}
+		s.ends(s.deliver(id, report.inline()), api.StatusCompleted)
+	}},
 	{"AT8 a file that the chosen model is known not to take is refused by its name, in the message and in the context, and others take it", func(s *stage) {
 		s.open(World{Facts: map[string]Facts{"m2": {Refused: []string{"application/pdf", "image/gif"}}}})
 		report, moving, image, notes := pdfFile("report.pdf", "r", 200), gifFile("a.gif", 3), pngFile("a.png", 2, 2, 3), textFile("a.txt", "a")
