@@ -94,6 +94,8 @@ type set struct {
 	guardrails      []guard.Guardrail // of the agent
 	guidance        string            // of the agent, for summaries
 	tools           []tool.Tool       // beside look
+
+	answer func(modeltestserver.Request) modeltestserver.Reply // instead of the mind's, unless nil
 }
 
 func newWorld(t testing.TB, s set) *world {
@@ -102,8 +104,11 @@ func newWorld(t testing.TB, s set) *world {
 		s.store = memstore.New(memstore.Config{})
 	}
 	w := &world{t: t, set: s, store: s.store, mind: &mind{t: t, broken: map[int]bool{}, summary: s.summary}}
+	if s.answer == nil {
+		s.answer = w.mind.answer
+	}
 	w.server = modeltestserver.NewInMemory(modeltestserver.Config{
-		Handler: w.mind.answer, Fast: s.fast,
+		Handler: s.answer, Fast: s.fast,
 		Window: func(r modeltestserver.Request) modeltestserver.Window {
 			return modeltestserver.Window{Tokens: s.count(r), Limit: windows[r.Model]}
 		},
