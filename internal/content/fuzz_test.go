@@ -139,7 +139,12 @@ func FuzzInspectWebP(f *testing.F) {
 		if kind := string(data[12:16]); kind != "VP8 " && kind != "VP8L" && kind != "VP8X" {
 			t.Fatalf("it begins with %q", kind)
 		}
-		chunks := data[12 : 8+binary.LittleEndian.Uint32(data[4:])]
+		end, last := 12, min(len(data), 8+int(binary.LittleEndian.Uint32(data[4:])))
+		for last-end >= 8 { // fewer bytes are no chunk
+			n := int(binary.LittleEndian.Uint32(data[end+4:]))
+			end += 8 + n + n&1
+		}
+		chunks := append(slices.Clone(data[12:min(end, last)]), make([]byte, max(0, end-last))...) // padding may be missing
 		if moved, err := inspected("a", "", riff(chunks, riffChunk("ANMF", make([]byte, 16)))); err == nil || api.AsError(err).Details["rule"] != "animated" {
 			t.Fatalf("with a frame behind it is %v, %v", moved, err)
 		}
@@ -148,7 +153,7 @@ func FuzzInspectWebP(f *testing.F) {
 
 func FuzzInspectPDF(f *testing.F) {
 	fuzzInspect(f, "pdf", "%PDF-", func(t *testing.T, data []byte, got content.Found, err error) {
-		tail := data[max(0, len(data)-1024):]
+		tail := data[max(0, len(data)-8192):]
 		ended := bytes.Contains(tail, []byte("%%EOF")) && bytes.Contains(tail, []byte("startxref"))
 		if err == nil && (got != content.Found{MediaType: "application/pdf"} || !ended) {
 			t.Fatalf("%v, with its end: %v", got, ended)

@@ -6,7 +6,7 @@ import (
 )
 
 // gif walks the blocks of a GIF up to its trailer and counts the images, whatever an extension says of loops: two are an
-// animation. The trailer must be there: a file that was cut off between two blocks might have had another image behind.
+// animation. The trailer may be missing behind a whole image: programs write such files. Empty blocks before it are passed over.
 func gif(in *bufio.Reader) (Found, error) {
 	var screen [13]byte
 	if _, err := io.ReadFull(in, screen[:]); err != nil {
@@ -22,6 +22,9 @@ func gif(in *bufio.Reader) (Found, error) {
 	}
 	for images := 0; ; {
 		kind, err := in.ReadByte()
+		if err != nil && images > 0 {
+			return found, nil
+		}
 		if err != nil {
 			return Found{}, cut
 		}
@@ -31,13 +34,15 @@ func gif(in *bufio.Reader) (Found, error) {
 				return Found{}, damaged(typeGIF, "it has no image")
 			}
 			return found, nil
+		case 0x00:
+			continue
 		case 0x21:
 			if _, err := in.Discard(1); err != nil {
 				return Found{}, cut
 			}
 		case 0x2c:
 			if images++; images > 1 {
-				return Found{}, moving("an animated GIF")
+				return Found{}, moving("an animated GIF, of more than one frame")
 			}
 			var image [9]byte
 			if _, err := io.ReadFull(in, image[:]); err != nil {

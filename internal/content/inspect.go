@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"mime"
+	"path"
 	"strings"
 
 	"github.com/openworkerai/openworker/api"
@@ -33,7 +34,8 @@ type Found struct {
 
 // Inspect finds out what a file is by its bytes (AT2, AT4): its first ones say which format it is, and the rest is walked up to
 // the format's end mark, so that what was cut off or moves is refused. Bytes behind an image's end mark are let be, as every
-// decoder does: cameras and editors append there, and the file's type is what its beginning says. Pixels are not decoded,
+// decoder does: cameras and editors append there, and the file's type is what its beginning says. What decoders forgive is
+// forgiven, as long as the image is whole. Pixels are not decoded,
 // so what it costs is reading the file once, with memory that does not grow with it.
 //
 // name only tells kinds of text apart, by its extension. announced is what the file is said to be; "" and
@@ -49,9 +51,9 @@ func Inspect(name, announced string, size int64, r io.Reader) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	src := &source{r: r, left: size}
-	in := bufio.NewReaderSize(src, 32<<10)
-	found, err := look(name, announced, size, in)
+	src, seen := &source{r: r, left: size}, &letters{}
+	in := bufio.NewReaderSize(io.TeeReader(src, seen), 32<<10)
+	found, err := look(name, announced, size, in, seen)
 	switch {
 	case src.err != nil:
 		return Found{}, src.err
@@ -64,21 +66,50 @@ func Inspect(name, announced string, size int64, r io.Reader) (Found, error) {
 }
 
 // look walks a file. Where reading fails, its error does not matter: the source has the true one.
-func look(name, announced string, size int64, in *bufio.Reader) (Found, error) {
-	head, _ := in.Peek(64)
-	switch start := string(head); {
-	case strings.HasPrefix(start, pngSignature):
+//
+// Text may begin as a format does, or mention a PDF. So what is said to be text and is no whole file of the format is tried
+// as text. The same bytes are never two formats by that: a whole file is what it is, whatever is said of it.
+func look(name, announced string, size int64, in *bufio.Reader, seen *letters) (Found, error) {
+	begin, _ := in.Peek(pdfHead)
+	head := string(begin)
+	found, err := walk(head, size, in)
+	if found.MediaType == "" && err == nil {
+		return text(name, announced, head, in, seen)
+	}
+	if e := api.AsError(err); err != nil && e.Details["rule"] == "damaged" && mayBeText(name, announced, head) {
+		if plain, textErr := text(name, announced, head, in, seen); textErr == nil {
+			return plain, nil
+		}
+	}
+	return found, err
+}
+
+// walk finds out the format by a file's first bytes, and walks it. It gives nothing for what begins as none.
+func walk(head string, size int64, in *bufio.Reader) (Found, error) {
+	switch {
+	case strings.HasPrefix(head, pngSignature):
 		return png(size, in)
-	case strings.HasPrefix(start, "\xff\xd8\xff"):
+	case strings.HasPrefix(head, "\xff\xd8\xff"):
 		return jpeg(in)
-	case strings.HasPrefix(start, "GIF87a"), strings.HasPrefix(start, "GIF89a"):
+	case strings.HasPrefix(head, "GIF87a"), strings.HasPrefix(head, "GIF89a"):
 		return gif(in)
-	case len(start) >= 12 && start[:4] == "RIFF" && start[8:12] == "WEBP":
+	case len(head) >= 12 && head[:4] == "RIFF" && head[8:12] == "WEBP":
 		return webp(size, in)
-	case strings.HasPrefix(start, "%PDF-"):
+	case nameOf(head) == "" && strings.Contains(head, pdfMark):
 		return pdf(size, in)
 	}
-	return text(name, announced, string(head), in)
+	return Found{}, nil
+}
+
+// mayBeText reports whether what is no whole file of a format may be text: it is said to be, or a PDF is only mentioned and
+// nobody says that it is one.
+func mayBeText(name, announced, head string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	if announced != "" {
+		return IsText(announced)
+	}
+	mentions := strings.Index(head, pdfMark) > 0 && ext != ".pdf"
+	return extensions[ext] != "" || mentions
 }
 
 // SameKind reports whether what was announced fits what was found, or what was announced before: text is text, whatever
@@ -126,7 +157,7 @@ func announcedAs(mediaType string) (string, error) {
 	case "image/jpg":
 		return typeJPEG, nil
 	}
-	if charset := strings.ToLower(params["charset"]); IsText(plain) && charset != "" && charset != "utf-8" && charset != "utf8" && charset != "us-ascii" {
+	if charset := params["charset"]; IsText(plain) && !isUTF8(charset) {
 		return "", unsupported("charset", "the charset %s is not taken; convert the text to UTF-8", quoted(charset))
 	}
 	return plain, nil
@@ -141,9 +172,18 @@ func damaged(mediaType, format string, args ...any) *api.Error {
 	return unsupported("damaged", "it begins as "+mediaType+" and is damaged: "+format, args...)
 }
 
-// moving is for an image with more than one frame.
-func moving(mediaType string) *api.Error {
-	return unsupported("animated", "it is %s with more than one frame; send one frame, %s", mediaType, taken)
+// moving is for an image of a kind that is made to move. How many frames it has matters to a GIF alone.
+func moving(kind string) *api.Error {
+	return unsupported("animated", "it is %s; send it as an image that does not move: %s", kind, taken)
+}
+
+// isUTF8 reports whether a charset is UTF-8, or a part of it, in one of the ways in which they are spelled.
+func isUTF8(charset string) bool {
+	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(charset)) {
+	case "", "utf8", "ascii", "usascii", "ansix3.41968", "iso646us":
+		return true
+	}
+	return false
 }
 
 // source bounds a reader and remembers what went wrong in it, so that walking a file need not tell that from the

@@ -2,20 +2,17 @@ package content
 
 import "bufio"
 
-// jpeg walks the segments of a JPEG up to its end marker: a frame header with the dimensions, then one or more scans. The
-// end marker must be there, since without it a file that was cut off in its last scan looks like a whole one. An embedded
+// jpeg walks the segments of a JPEG up to its end marker: a frame header with the dimensions, then one or more scans. What stands
+// between segments is passed over, as every decoder does. The end marker must be there, since without it a file that was cut off in its last scan looks like a whole one. An embedded
 // preview lies within a segment, and is passed over with it.
 func jpeg(in *bufio.Reader) (Found, error) {
 	_, _ = in.Discard(2)
 	found, framed, scanned := Found{MediaType: typeJPEG}, false, false
 	cut := damaged(typeJPEG, "it ends before its end marker")
 	for {
-		marker, ok := jpegMarker(in, scanned)
+		marker, ok := jpegMarker(in)
 		if !ok {
-			if _, err := in.Peek(1); err != nil {
-				return Found{}, cut
-			}
-			return Found{}, damaged(typeJPEG, "there is no marker where one is due")
+			return Found{}, cut
 		}
 		switch {
 		case marker == 0xd9 && scanned:
@@ -61,31 +58,16 @@ func jpeg(in *bufio.Reader) (Found, error) {
 	}
 }
 
-// jpegMarker reads up to the next marker: behind a scan's header over its data, elsewhere at once. Each may have fill
-// bytes before it.
-func jpegMarker(in *bufio.Reader, inScan bool) (marker byte, ok bool) {
+// jpegMarker reads up to the next marker: over a scan's data, bytes that belong nowhere, and fill bytes.
+func jpegMarker(in *bufio.Reader) (marker byte, ok bool) {
 	for {
 		c, err := in.ReadByte()
+		for c == 0xff && err == nil {
+			if c, err = in.ReadByte(); c != 0xff && c != 0 && err == nil {
+				return c, true
+			}
+		}
 		if err != nil {
-			return 0, false
-		}
-		if c != 0xff {
-			if inScan {
-				continue
-			}
-			_ = in.UnreadByte()
-			return 0, false
-		}
-		for c == 0xff {
-			if c, err = in.ReadByte(); err != nil {
-				return 0, false
-			}
-		}
-		if c != 0 {
-			return c, true
-		}
-		if !inScan {
-			_ = in.UnreadByte()
 			return 0, false
 		}
 	}

@@ -49,7 +49,7 @@ func png(size int64, in *bufio.Reader) (Found, error) {
 		}
 		_, _ = in.Discard(4)
 		switch string(kind[:]) {
-		case "acTL":
+		case "acTL": // also with one frame: some decoders show it, some the still image
 			return Found{}, moving("an animated PNG (APNG)")
 		case "IDAT":
 			data = data || length > 0

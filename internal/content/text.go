@@ -3,7 +3,6 @@ package content
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"io"
 	"path"
 	"strings"
@@ -13,12 +12,10 @@ import (
 // sources are the media types of text that do not begin with text/. image/svg+xml is none of them: a file that is announced
 // as an image is to be seen, and no model sees that one.
 var sources = map[string]bool{
-	"application/json": true, "application/ld+json": true, "application/schema+json": true, "application/geo+json": true,
-	"application/jsonl": true, "application/x-ndjson": true, "application/x-ipynb+json": true,
-	"application/xml": true, "application/xhtml+xml": true, "application/rss+xml": true, "application/atom+xml": true,
-	"application/yaml": true, "application/x-yaml": true, "application/toml": true,
-	"application/javascript": true, "application/x-javascript": true, "application/ecmascript": true, "application/typescript": true,
-	"application/graphql": true, "application/sql": true, "application/x-sh": true, "application/x-shellscript": true,
+	"application/json": true, "application/json5": true, "application/jsonl": true, "application/jsonlines": true, "application/x-jsonlines": true, "application/x-ndjson": true,
+	"application/xml": true, "application/yaml": true, "application/x-yaml": true, "application/toml": true, "application/x-toml": true, "application/csv": true,
+	"application/javascript": true, "application/x-javascript": true, "application/ecmascript": true, "application/typescript": true, "application/x-typescript": true,
+	"application/graphql": true, "application/sql": true, "application/x-sql": true, "application/x-sh": true, "application/x-shellscript": true,
 	"application/x-python": true, "application/x-ruby": true, "application/x-perl": true, "application/x-php": true, "application/x-httpd-php": true,
 	"application/x-tex": true, "application/x-latex": true, "application/x-subrip": true,
 }
@@ -31,7 +28,7 @@ var extensions = map[string]string{
 	".md": "text/markdown", ".markdown": "text/markdown", ".rst": "text/x-rst", ".adoc": "text/asciidoc", ".tex": "text/x-tex", ".org": "text/org",
 	".csv": "text/csv", ".tsv": "text/tab-separated-values", ".html": "text/html", ".htm": "text/html", ".css": "text/css", ".xml": "text/xml",
 	".svg": "text/xml", ".ics": "text/calendar", ".vcf": "text/vcard", ".srt": "application/x-subrip", ".vtt": "text/vtt",
-	".json": "application/json", ".jsonl": "application/jsonl", ".ndjson": "application/x-ndjson", ".geojson": "application/geo+json", ".ipynb": "application/x-ipynb+json",
+	".json": "application/json", ".json5": "application/json5", ".jsonl": "application/jsonl", ".ndjson": "application/x-ndjson", ".geojson": "application/geo+json", ".ipynb": "application/x-ipynb+json",
 	".yaml": "application/yaml", ".yml": "application/yaml", ".toml": "application/toml", ".sql": "application/sql", ".graphql": "application/graphql",
 	".js": "text/javascript", ".mjs": "text/javascript", ".cjs": "text/javascript", ".jsx": "text/javascript", ".ts": "text/x-typescript", ".tsx": "text/x-typescript",
 	".go": "text/x-go", ".mod": "text/x-go", ".py": "text/x-python", ".rb": "text/x-ruby", ".rs": "text/x-rust", ".java": "text/x-java", ".kt": "text/x-kotlin",
@@ -59,20 +56,23 @@ var others = []struct {
 	{4, "ftyp", "a video or audio file (MP4)"}, {0, "\x1a\x45\xdf\xa3", "a video (Matroska or WebM)"}, {8, "AVI ", "a video (AVI)"},
 	{8, "WAVE", "an audio file (WAV)"}, {0, "ID3", "an audio file (MP3)"}, {0, "\xff\xfb", "an audio file (MP3)"}, {0, "OggS", "an audio or video file (Ogg)"}, {0, "fLaC", "an audio file (FLAC)"},
 	{0, "SQLite format 3\x00", "an SQLite database"},
+	{257, "ustar", "a tar archive"},
+	{0, "\xff\xfe\x00\x00", "text in UTF-32; convert it to UTF-8"}, {0, "\x00\x00\xfe\xff", "text in UTF-32; convert it to UTF-8"},
 	{0, "\xff\xfe", "text in UTF-16; convert it to UTF-8"}, {0, "\xfe\xff", "text in UTF-16; convert it to UTF-8"},
 }
 
-// IsText reports whether files of a media type are text: text/*, JSON, and the listed source types.
+// IsText reports whether files of a media type are text: text/*, application/*+json and *+xml, and the listed source types.
 func IsText(mediaType string) bool {
 	mediaType, _, _ = strings.Cut(mediaType, ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
-	return strings.HasPrefix(mediaType, "text/") || sources[mediaType]
+	return strings.HasPrefix(mediaType, "text/") || sources[mediaType] ||
+		strings.HasPrefix(mediaType, "application/") && (strings.HasSuffix(mediaType, "+json") || strings.HasSuffix(mediaType, "+xml"))
 }
 
-// text checks that the rest is UTF-8 without NUL; a mark of UTF-8 at its beginning is let be. Which kind of text it is says what
-// was announced, or the extension. What neither says to be text must not have other control characters than tabs, line
-// breaks and form feeds, since with them it is some format of its own.
-func text(name, announced, head string, in *bufio.Reader) (Found, error) {
+// text is for what begins as no other format. Which kind of text it is says what was announced, or the extension. What neither says
+// to be text must not have other control characters than tabs, line breaks and form feeds, since with them it is some format
+// of its own.
+func text(name, announced, head string, in *bufio.Reader, seen *letters) (Found, error) {
 	kind, listed := announced, IsText(announced)
 	switch {
 	case announced != "" && !listed:
@@ -82,37 +82,65 @@ func text(name, announced, head string, in *bufio.Reader) (Found, error) {
 			kind = "text/plain"
 		}
 	}
-	var (
-		buf  [16 << 10]byte
-		done int64 // bytes before buf
-		kept int   // bytes of a character that is not whole yet
-	)
-	for {
-		n, err := in.Read(buf[kept:])
-		data := buf[:kept+n]
-		ended := errors.Is(err, io.EOF)
-		if err != nil && !ended {
-			return Found{}, err
-		}
-		whole := data
-		if !ended {
-			whole = data[:len(data)-torn(data)]
-		}
-		if at := bytes.IndexByte(whole, 0); at >= 0 {
-			return Found{}, notText(head, "it has a NUL at byte %d, so it is no text", done+int64(at))
-		}
-		if !utf8.Valid(whole) {
-			return Found{}, notText(head, "it is not UTF-8 at byte %d", done+int64(validBytes(whole)))
-		}
-		if at := bytes.IndexFunc(whole, isControl); at >= 0 && !listed {
-			return Found{}, notText(head, "it has a control character at byte %d, and neither its name nor what is announced says that it is text", done+int64(at))
-		}
-		if ended {
-			return Found{MediaType: kind}, nil
-		}
-		done += int64(len(whole))
-		kept = copy(buf[:], data[len(whole):])
+	if _, err := in.WriteTo(io.Discard); err != nil {
+		return Found{}, err
 	}
+	switch {
+	case seen.fault != "":
+		return Found{}, notText(head, seen.fault, seen.at)
+	case len(seen.torn) > 0:
+		return Found{}, notText(head, notUTF8, seen.n)
+	case seen.controlled && !listed:
+		return Found{}, notText(head, "it has a control character at byte %d, and neither its name nor what is announced says that it is text", seen.control)
+	}
+	return Found{MediaType: kind}, nil
+}
+
+const notUTF8 = "it is not UTF-8 at byte %d"
+
+// letters looks at bytes as text while something else reads them: UTF-8 without NUL. A mark of UTF-8 at the beginning is let be.
+type letters struct {
+	n          int64  // bytes that were looked at
+	torn       []byte // behind them, the beginning of a character
+	fault      string // what makes it no text, a format for the place
+	at         int64
+	controlled bool // it has a control character, the first at control
+	control    int64
+}
+
+func (l *letters) Write(p []byte) (int, error) {
+	length := len(p)
+	if l.fault != "" {
+		return length, nil
+	}
+	if kept := len(l.torn); kept > 0 {
+		l.torn = append(l.torn, p[:min(utf8.UTFMax-kept, len(p))]...)
+		if !utf8.FullRune(l.torn) {
+			return length, nil
+		}
+		_, size := utf8.DecodeRune(l.torn)
+		l.look(l.torn[:size])
+		l.torn, p = l.torn[:0], p[max(0, size-kept):]
+	}
+	whole := p[:len(p)-torn(p)]
+	l.look(whole)
+	l.torn = append(l.torn, p[len(whole):]...)
+	return length, nil
+}
+
+// look looks at whole characters.
+func (l *letters) look(data []byte) {
+	if l.fault != "" {
+		return
+	}
+	if nul, valid := bytes.IndexByte(data, 0), validBytes(data); nul >= 0 && nul < valid {
+		l.fault, l.at = "it has a NUL at byte %d, so it is no text", l.n+int64(nul)
+	} else if valid < len(data) {
+		l.fault, l.at = notUTF8, l.n+int64(valid)
+	} else if at := bytes.IndexFunc(data, isControl); at >= 0 && !l.controlled {
+		l.controlled, l.control = true, l.n+int64(at)
+	}
+	l.n += int64(len(data))
 }
 
 // unlike is for bytes that begin as no format that is announced.
@@ -121,6 +149,8 @@ func unlike(announced, head string) error {
 	switch {
 	case announced == "image/svg+xml":
 		return unsupported("kind", "no model sees an SVG: send it as PNG, or its source as text/xml")
+	case announced == "video/mp2t":
+		return unsupported("kind", "%s is a video, which is not taken; TypeScript is announced as text/x-typescript, or as nothing", announced)
 	case isBinary(announced):
 		if what == "" {
 			what = "something else"
@@ -164,6 +194,9 @@ func torn(data []byte) int {
 
 // validBytes is how many bytes there are before the first that is not UTF-8.
 func validBytes(data []byte) (n int) {
+	if utf8.Valid(data) {
+		return len(data)
+	}
 	for n < len(data) {
 		r, size := utf8.DecodeRune(data[n:])
 		if r == utf8.RuneError && size <= 1 {

@@ -30,6 +30,23 @@ func TestTextIsOfTheKindThatIsAnnouncedOrThatItsNameSays(t *testing.T) {
 		{"a.log", "", "\x1b[1mbold", "text/plain"},
 		{"a", "text/plain", "\x1b[1mbold", "text/plain"},
 		{"a.svg", "", "<svg/>", "text/xml"},
+		{"a.json5", "", "{a:1}", "application/json5"},
+		{"a", "application/problem+json", "{}", "application/problem+json"},
+		{"a", "application/vnd.api+json; charset=ASCII", "{}", "application/vnd.api+json"},
+		{"a", "application/soap+xml", "<a/>", "application/soap+xml"},
+		{"a.txt", "text/plain; charset=UTF8", "a", "text/plain"},
+		{"a.txt", "text/plain; charset=utf_8", "a", "text/plain"},
+		{"a.txt", "text/plain; charset=US_ASCII", "a", "text/plain"},
+		{"a.txt", "text/plain; charset=ANSI_X3.4-1968", "a", "text/plain"},
+		// Text that begins as another format does, and is no whole file of it.
+		{"a.txt", "", "GIF89a is a format\n", "text/plain"},
+		{"a", "text/markdown", "GIF87a", "text/markdown"},
+		{"a.md", "", "%PDF-1.4 is how PDFs begin\n", "text/markdown"},
+		{"a.md", "", "RIFF....WEBP", "text/markdown"},
+		{"a.md", "", "GIF89a " + strings.Repeat("é", 40_000), "text/markdown"},
+		{"README", "", "A PDF begins with %PDF-1.7.\n", "text/plain"},
+		{"a.go", "text/plain", "const mark = \"%PDF-\"", "text/plain"},
+		{"a.md", "", "BM, MZ and ID3 are marks", "text/markdown"},
 	} {
 		if got, err := inspected(c.name, c.announced, []byte(c.text)); err != nil || got != (content.Found{MediaType: c.want}) {
 			t.Errorf("%s, announced %q: %v, %v, want %s", c.name, c.announced, got, err, c.want)
@@ -58,6 +75,14 @@ func TestWhatIsNoTextIsRefusedWithWhatItIs(t *testing.T) {
 		{"a.mp4", "", "\x00\x00\x00\x20ftypisom", "a video or audio file (MP4)"},
 		{"a.mp3", "audio/mpeg", "ID3\x03", "audio/mpeg, by its bytes an audio file (MP3), is not taken"},
 		{"a.mp4", "video/mp4", "text", "video/mp4 is not taken; taken are PNG, JPEG"},
+		{"a.ts", "video/mp2t", "export const a = 1", "TypeScript is announced as text/x-typescript, or as nothing"},
+		{"a.txt", "", "\xff\xfe\x00\x00a\x00\x00\x00", "UTF-32; convert it to UTF-8"},
+		{"a.txt", "", "\x00\x00\xfe\xff\x00\x00\x00a", "UTF-32; convert it to UTF-8"},
+		{"a", "", "GIF89a is a format", "it begins as image/gif and is damaged"},
+		{"a.txt", "", "GIF89a is a format\x00", "it begins as image/gif and is damaged"},
+		{"a.gif", "image/gif", "GIF89a is a format", "it begins as image/gif and is damaged"},
+		{"a.pdf", "", "\n%PDF-1.4 and no more", "it begins as application/pdf and is damaged"},
+		{"a", "application/pdf", "\n%PDF-1.4 and no more", "it begins as application/pdf and is damaged"},
 		{"a.xls", "application/vnd.ms-excel", "a,b", "application/vnd.ms-excel is not taken"},
 		{"a.png", "image/png", "text", "said to be image/png and is something else"},
 		{"a.bmp", "image/bmp", "BM\x01", "a BMP image"},
@@ -101,6 +126,8 @@ func TestKindsOfMediaTypes(t *testing.T) {
 	}
 	for mediaType, want := range map[string]bool{
 		"text/plain": true, "TEXT/CSV; charset=utf-8": true, "application/json": true, " application/toml ": true,
+		"application/csv": true, "application/x-sql": true, "application/x-typescript": true, "application/x-toml": true, "application/x-jsonlines": true, "application/json5": true,
+		"application/manifest+json": true, "application/LD+JSON": true, "application/atom+xml": true, "image/x+json": false, "application/xhtml+zip": false,
 		"": false, "image/svg+xml": false, "application/pdf": false, "application/msword": false, "image/png": false,
 	} {
 		if got := content.IsText(mediaType); got != want {

@@ -12,18 +12,21 @@ func webp(size int64, in *bufio.Reader) (Found, error) {
 	var head [12]byte
 	_, _ = io.ReadFull(in, head[:])
 	left := int64(binary.LittleEndian.Uint32(head[4:])) - 4
-	if left+12 > size {
+	if left+12 > size+1 { // a byte of padding may be missing at the end
 		return Found{}, damaged(typeWebP, "it has %d bytes by its header, and %d in truth", left+12, size)
 	}
 	found, canvas, images := Found{MediaType: typeWebP}, Found{}, 0
 	for first := true; left > 0; first = false {
+		if images > 0 && left < 8 {
+			break // a few bytes too many
+		}
 		var chunk [8]byte
 		if _, err := io.ReadFull(in, chunk[:]); err != nil {
 			return Found{}, damaged(typeWebP, "it ends within a chunk's header")
 		}
 		kind, length := string(chunk[:4]), int64(binary.LittleEndian.Uint32(chunk[4:]))
-		padded := length + length&1
-		if left -= 8 + padded; left < 0 {
+		padding := length & 1
+		if left -= 8 + length; left < 0 {
 			return Found{}, damaged(typeWebP, "chunk %s has %d bytes by its header, more than are left", quoted(kind), length)
 		}
 		start, _ := in.Peek(int(min(length, 10)))
@@ -51,9 +54,11 @@ func webp(size int64, in *bufio.Reader) (Found, error) {
 				return Found{}, damaged(typeWebP, "its first chunk is %s", quoted(kind))
 			}
 		}
-		if _, err := in.Discard(int(padded)); err != nil {
+		if _, err := in.Discard(int(length)); err != nil {
 			return Found{}, damaged(typeWebP, "it ends within chunk %s", quoted(kind))
 		}
+		left -= padding
+		_, _ = in.Discard(int(padding)) // which may be missing at the end
 	}
 	switch {
 	case images == 0:
