@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -40,8 +41,20 @@ func (s *Service) RevokeGrant(ctx context.Context, session, tool, by string) err
 	return s.translate(ctx, session, err)
 }
 
-// accept takes a message, or the wish to have older history summarised.
-func (s *Service) accept(ctx context.Context, sub api.Submission, compact bool) (api.RunReference, error) {
+// accept takes a message, or the wish to have older history summarised. A file that is within the message is at hand, so
+// it is stored again where another caller's refusal took what the two had stored together.
+func (s *Service) accept(ctx context.Context, sub api.Submission, compact bool) (ref api.RunReference, err error) {
+	within := slices.ContainsFunc(sub.Content, func(b api.ContentBlock) bool { return b.Source != nil && b.Source.Type != api.SourceAttachment })
+	for tries := 1; tries == 1 || tries <= maxStored && within && errors.Is(err, api.ErrAttachmentNotFound); tries++ {
+		ref, err = s.acceptOnce(ctx, sub, compact)
+	}
+	return ref, err
+}
+
+// maxStored bounds how often a message's files are stored.
+const maxStored = 3
+
+func (s *Service) acceptOnce(ctx context.Context, sub api.Submission, compact bool) (api.RunReference, error) {
 	if err := s.usable(); err != nil {
 		return api.RunReference{}, err
 	}

@@ -129,6 +129,41 @@ func TestAMessageWhoseFateIsUnknownKeepsItsFiles(t *testing.T) {
 	}
 }
 
+// RU4, AT5: two callers store the same bytes together, and the refusal of one takes them from the other, which is at hand with
+// its own.
+func TestAFileWithinAMessageIsStoredAgainWhereAnotherRefusalTookIt(t *testing.T) {
+	t.Parallel()
+	var st *memstore.Store
+	var taken atomic.Int32
+	st = memstore.New(memstore.Config{Fault: func(a store.Append) memstore.Fate {
+		if len(a.Accept) > 0 && taken.Add(1) == 1 {
+			if err := st.Discard(t.Context(), a.Session, a.Accept[0]); err != nil {
+				t.Error(err)
+			}
+		}
+		return memstore.Commit
+	}})
+	p := scripted.New(scripted.Config{})
+	h := open(t, st, p, never())
+	id, file := h.session(), heavy("a")
+	run, err := h.deliver(id, api.TurnOptions{}, file.inline())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := h.result(run); r.Status != api.StatusCompleted || taken.Load() != 2 {
+		t.Errorf("the turn is %+v, after %d tries", r, taken.Load())
+	}
+	if got := p.Requests()[0].Items[0].Parts[0].Data; string(got) != string(file) {
+		t.Errorf("the model was shown %d bytes", len(got))
+	}
+	taken.Store(0) // what is referred to by its ID is at nobody's hand
+	other := heavy("b")
+	up := h.begin(id, other)
+	if _, err := h.deliver(id, api.TurnOptions{}, stored(up.ID)); api.CodeOf(err) != api.CodeAttachmentNotFound {
+		t.Errorf("a file that is not there gave %v", err)
+	}
+}
+
 // forgetful is a store in which a file is gone when it is to be sealed.
 type forgetful struct{ store.Store }
 
