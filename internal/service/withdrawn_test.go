@@ -143,8 +143,13 @@ func TestAFileWithinAMessageIsStoredAgainWhereAnotherRefusalTookIt(t *testing.T)
 		}
 		return memstore.Commit
 	}})
-	p := scripted.New(scripted.Config{})
-	h := open(t, st, p, never())
+	var shown string
+	h := open(t, st, scripted.New(scripted.Config{Script: func(r model.Request, _ int) scripted.Reply {
+		for _, part := range r.Items[0].Parts {
+			shown += string(part.Data)
+		}
+		return scripted.Text("ok")
+	}}), never())
 	id, file := h.session(), heavy("a")
 	run, err := h.deliver(id, api.TurnOptions{}, file.inline())
 	if err != nil {
@@ -153,8 +158,8 @@ func TestAFileWithinAMessageIsStoredAgainWhereAnotherRefusalTookIt(t *testing.T)
 	if r := h.result(run); r.Status != api.StatusCompleted || taken.Load() != 2 {
 		t.Errorf("the turn is %+v, after %d tries", r, taken.Load())
 	}
-	if got := p.Requests()[0].Items[0].Parts[0].Data; string(got) != string(file) {
-		t.Errorf("the model was shown %d bytes", len(got))
+	if shown != string(file) {
+		t.Errorf("the model was shown %d bytes", len(shown))
 	}
 	taken.Store(0) // what is referred to by its ID is at nobody's hand
 	other := heavy("b")
