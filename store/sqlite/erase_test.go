@@ -21,7 +21,7 @@ func settle(t testing.TB, s *Store) {
 	t.Helper()
 	for about := true; about; {
 		if err := s.write(background, func(context.Context, *conn) (refusal, err error) {
-			about = s.writer.removed
+			about = s.writer.removed || len(s.writer.reminded) > 0
 			return nil, nil
 		}); err != nil && !errors.Is(err, store.ErrFateUnknown) { // a fault may be meant for others
 			t.Fatal(err)

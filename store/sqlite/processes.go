@@ -83,8 +83,12 @@ func (s *Store) Fence(ctx context.Context, self string, now time.Time, margin ti
 		if err != nil {
 			return err
 		}
-		if found, err = hasRemoved(background, c); err != nil {
+		left, err := hasRemoved(background, c)
+		if err != nil {
 			return err
+		}
+		if left {
+			s.writer.remind()
 		}
 		for _, p := range others {
 			if !p.fenced {
@@ -123,11 +127,6 @@ func (s *Store) fence(ctx context.Context, c *conn, self string, now time.Time, 
 	others, err := otherProcesses(ctx, c, self)
 	if err != nil {
 		return nil, err
-	}
-	if some, err := hasRemoved(ctx, c); err != nil {
-		return nil, err
-	} else if some {
-		s.writer.removed = true // this runs on the writer's goroutine
 	}
 	for _, p := range others {
 		if p.fenced {

@@ -37,6 +37,7 @@ type writer struct {
 	failpoint func(string)
 	queue     chan *request // without bytes of files: they go first
 	large     chan *request // with them
+	reminded  chan struct{} // others have left something to erase
 	quit      chan struct{}
 	ended     chan struct{}
 
@@ -53,7 +54,7 @@ type writer struct {
 func startWriter(database *database, c *conn, failpoint func(string), removed bool) *writer {
 	w := &writer{
 		removed: removed, database: database, conn: c, failpoint: failpoint, place: place{path: database.path},
-		queue: make(chan *request, 4*batch), large: make(chan *request, 4*batch), quit: make(chan struct{}), ended: make(chan struct{}),
+		queue: make(chan *request, 4*batch), large: make(chan *request, 4*batch), reminded: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go w.loop()
 	return w
@@ -103,6 +104,14 @@ func notWritten(cause error) error {
 	return api.Errorf(api.CodeStoreUnavailable, "sqlite: the call's context ended before its turn came, so nothing was written: %w", cause)
 }
 
+// remind makes the writer look for what others have removed and not erased. It waits for nothing.
+func (w *writer) remind() {
+	select {
+	case w.reminded <- struct{}{}:
+	default:
+	}
+}
+
 // stop ends the writer after the commit under way, and what removals left to do.
 func (w *writer) stop() error {
 	close(w.quit)
@@ -133,6 +142,8 @@ func (w *writer) loop() {
 		case r := <-w.large:
 			w.collect(r)
 			w.serve()
+		case <-w.reminded:
+			w.removed = true
 		case <-retry:
 		}
 		// Those who were just answered often have their next append at hand: let them share the commit of
