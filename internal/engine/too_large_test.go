@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,13 +76,13 @@ func TestWhatTheHostSaysIsBounded(t *testing.T) {
 		p := newPlay(t, worker(always)).play(say("hi"), begin, asksFor("write"), change(1, arguments), checkedAtStart(1, ""), begin)
 		p.play(returns(1, output), begin, says("done"), say("go"), begin, asksFor("write"), decide(2, api.AllowOnce, ""), begin,
 			cancelCurrent, overdue(2), returnsOf(2, 1, 1, late), say("next"))
-		size := 0
+		size, noticeWords := 0, 0
 		var notice, result string
 		for _, e := range transcribe(p).Context(0) {
 			size += engine.EntryBytes(e)
 			switch {
 			case e.Kind == engine.EntryNotice:
-				notice = e.Text
+				notice, noticeWords = e.Text, strings.Index(e.Text, "Its output: ")+len("Its output: ")
 			case e.Kind == engine.EntryResult && result == "":
 				result = e.Text
 			}
@@ -92,13 +93,18 @@ func TestWhatTheHostSaysIsBounded(t *testing.T) {
 		for what, text := range map[string]struct {
 			said, whole string
 			most        int
-		}{"the late outcome": {notice, late, api.MaxGuardedBytes - 8_000}, "the changed arguments": {strings.TrimSuffix(result, output), arguments, 8_000}} {
+		}{"the late outcome": {notice, late, api.MaxGuardedBytes - 8_000 - noticeWords}, "the changed arguments": {strings.TrimSuffix(result, output), arguments, 8_000}} {
 			if len(text.said) > api.MaxGuardedBytes || len(result) > api.MaxGuardedBytes {
 				t.Fatalf("%s: %d bytes are said, in a result of %d", what, len(text.said), len(result))
 			}
 			if cut := len(text.whole) > text.most; cut == strings.Contains(text.said, text.whole) || cut != strings.Contains(text.said, "bytes are left out here") {
 				t.Fatalf("%s of %d bytes is said as %.300q", what, len(text.whole), text.said)
 			}
+		}
+		history := transcribe(p).Entries()
+		at := slices.IndexFunc(history, func(e engine.Entry) bool { return e.Kind == engine.EntryNotice })
+		if at < 0 || !strings.HasSuffix(history[at].Text, " Its output: "+late) || history[at].Missing != 0 {
+			t.Fatalf("the history has not the whole of the late outcome: it has %d entries, the notice at %d", len(history), at)
 		}
 		if !strings.HasSuffix(result, output) {
 			t.Fatalf("the result ends with %.100q", result)

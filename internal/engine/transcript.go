@@ -179,8 +179,7 @@ func (e ToolLate) notice() string {
 	if e.Code != "" {
 		word = "failed"
 	}
-	output, _ := shorten(e.Output, 0, maxNoticeBytes)
-	return "Notice from the host: the action of call " + e.CallID + ", whose outcome was unknown, has " + word + " in the meantime. Its output: " + output
+	return "Notice from the host: the action of call " + e.CallID + ", whose outcome was unknown, has " + word + " in the meantime. Its output: " + e.Output
 }
 
 // What the host adds to a conversation is bounded, so that no guardrail finds it too large to look at.
@@ -191,7 +190,11 @@ const (
 
 func (t *Transcript) start(o opening) {
 	for _, n := range t.notices {
-		t.add(n)
+		shown := n
+		if shown.Text, shown.Missing = shorten(n.Text, 0, maxNoticeBytes); shown.Missing > 0 {
+			t.part()
+		}
+		t.addAs(shown, n)
 	}
 	t.notices = nil
 	t.run, t.guidance = o.message.Run, o.guidance
@@ -267,13 +270,15 @@ func (t *Transcript) part() {
 	t.bytes += memory(t.whole)
 }
 
-func (t *Transcript) add(e Entry) {
-	n := e.memory()
-	t.context = append(t.context, e)
-	t.bytes += n
+func (t *Transcript) add(e Entry) { t.addAs(e, e) }
+
+// addAs adds an entry that a model sees otherwise than it is.
+func (t *Transcript) addAs(shown, whole Entry) {
+	t.context = append(t.context, shown)
+	t.bytes += shown.memory()
 	if t.parted {
-		t.whole = append(t.whole, e)
-		t.bytes += n
+		t.whole = append(t.whole, whole)
+		t.bytes += whole.memory()
 	}
 }
 

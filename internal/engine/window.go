@@ -46,7 +46,8 @@ func contextBytes(e Event) int {
 	case ToolFinished:
 		return len(e.Output)
 	case ToolLate:
-		return entryOverhead + len(e.notice())
+		shown, _ := shorten(e.notice(), 0, maxNoticeBytes)
+		return entryOverhead + len(shown)
 	}
 	return 0
 }
