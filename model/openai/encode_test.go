@@ -84,7 +84,7 @@ func TestARequestReadsAsTheAPIHasIt(t *testing.T) {
 		"AT2 text, an image, text, a PDF and a text file in the user's order": {Config{}, model.Request{Model: "gpt-4o", Items: []model.Item{{
 			Kind: model.UserItem, Parts: []model.Part{
 				{Text: "See"}, {Name: "a.png", MediaType: model.TypePNG, Data: []byte{0x89, 'P', 0}}, {Text: "and"},
-				{Name: "b \"c\".pdf", MediaType: model.TypePDF, Data: pdf}, {Name: "d.md", MediaType: "text/markdown", Data: []byte("# D\n")},
+				{Name: "b \"c\"", MediaType: model.TypePDF, Data: pdf}, {Name: "d.md", MediaType: "text/markdown", Data: []byte("# D\n")},
 			},
 		}}}},
 		"results of parallel calls": {Config{}, model.Request{Model: "gpt-4o", Items: []model.Item{

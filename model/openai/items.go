@@ -139,7 +139,7 @@ func appendPart(b []byte, part *model.Part) []byte {
 	case part.IsPDF():
 		b = append(b, `{"file_data":`...)
 		b = append(wire.AppendDataURL(b, part), `,"filename":`...)
-		return append(wire.AppendString(b, part.Name), `,"type":"input_file"}`...)
+		return append(wire.AppendPDFName(b, part), `,"type":"input_file"}`...)
 	}
 	b = append(b, `{"text":`...)
 	return append(wire.AppendText(b, part), `,"type":"input_text"}`...)

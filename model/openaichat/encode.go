@@ -116,7 +116,7 @@ func appendParts(b []byte, parts []model.Part) []byte {
 			b = append(wire.AppendDataURL(b, part), `}},`...)
 		case part.IsPDF():
 			b = append(b, `{"type":"file","file":{"filename":`...)
-			b = wire.AppendString(b, part.Name)
+			b = wire.AppendPDFName(b, part)
 			b = append(b, `,"file_data":`...)
 			b = append(wire.AppendDataURL(b, part), `}},`...)
 		default:

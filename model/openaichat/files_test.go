@@ -14,7 +14,7 @@ func TestFilesKeepTheirPlaceAndTheirBytes(t *testing.T) {
 		{Text: "See"},
 		{Name: "a.png", MediaType: model.TypePNG, Data: []byte("\x89PNG")},
 		{Text: "and"},
-		{Name: "r.pdf", MediaType: model.TypePDF, Data: []byte("%PDF\xff")},
+		{Name: "r", MediaType: model.TypePDF, Data: []byte("%PDF\xff")},
 		{Name: "n.md", MediaType: "text/markdown", Data: []byte("# \"Hi\"")},
 	}}}})
 	want := `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":[

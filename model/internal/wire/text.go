@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/base64"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/openworkerai/openworker/model"
@@ -64,6 +65,16 @@ func AppendDataURL(b []byte, part *model.Part) []byte {
 	b = AppendEscaped(b, part.MediaType)
 	b = append(b, `;base64,`...)
 	return append(base64.StdEncoding.AppendEncode(b, part.Data), '"')
+}
+
+// AppendPDFName appends the file name of a PDF as a JSON string. Servers that go by the name know it by its extension, which a
+// label need not have.
+func AppendPDFName(b []byte, part *model.Part) []byte {
+	name := part.Name
+	if !strings.HasSuffix(strings.ToLower(name), ".pdf") {
+		name += ".pdf"
+	}
+	return AppendString(b, name)
 }
 
 // AppendText appends a part as a JSON string that reads as [model.Part.NamedText], which it does not make.

@@ -87,3 +87,14 @@ func TestRoomIsThatOfTheFilesAndALittleMore(t *testing.T) {
 		t.Errorf("a conversation without files has room for %d", got)
 	}
 }
+
+func TestAPDFIsSentUnderANameThatSaysSo(t *testing.T) {
+	t.Parallel()
+	for label, want := range map[string]string{
+		"a.pdf": `"a.pdf"`, "A.PDF": `"A.PDF"`, "report": `"report.pdf"`, "a.pdf.bin": `"a.pdf.bin.pdf"`, `say "pdf"`: `"say \"pdf\".pdf"`,
+	} {
+		if got := string(AppendPDFName(nil, &model.Part{Name: label})); got != want {
+			t.Errorf("%s is sent as %s, want %s", label, got, want)
+		}
+	}
+}
