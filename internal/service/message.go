@@ -114,6 +114,9 @@ func (s *Service) discard(ctx context.Context, session string, ids []string) {
 // (AT3, AT4, AT8).
 func (g *given) find(ctx context.Context, s *Service, session string, of api.ModelRef, facts model.Facts) error {
 	var total int64
+	if most := facts.ManyImages; most > 0 && facts.MaxImageSideMany > 0 && g.images() > most {
+		facts.MaxImageSide = facts.MaxImageSideMany
+	}
 	for i, b := range g.blocks {
 		if !b.IsFile() {
 			continue
@@ -150,6 +153,16 @@ func (g *given) find(ctx context.Context, s *Service, session string, of api.Mod
 	return nil
 }
 
+// images is how many there are.
+func (g *given) images() (n int) {
+	for _, b := range g.blocks {
+		if b.Image {
+			n++
+		}
+	}
+	return n
+}
+
 // block says which block of a message an error is about.
 func block(i int, err error) error {
 	e := api.AsError(err)
@@ -162,12 +175,15 @@ func takes(name string, f store.File, of api.ModelRef, facts model.Facts) *api.E
 	if takes, known := facts.Takes(f.MediaType); known && !takes {
 		return api.Errorf(api.CodeUnsupportedMedia, "the model %s of %s takes no %s, which the file %q is; choose another model", of.Name, of.Provider, f.MediaType, name).With("file", name)
 	}
-	most, side := int64(0), facts.MaxImageSide
+	most, side, where := int64(0), facts.MaxImageSide, ""
+	if side > 0 && side == facts.MaxImageSideMany {
+		where = fmt.Sprintf(" where a request has more than %d images; send fewer at once, or make it smaller", facts.ManyImages)
+	}
 	switch {
 	case api.Block(f.MediaType) == api.BlockImage:
 		most = facts.MaxImageBytes
 		if longest := max(f.Width, f.Height); side > 0 && longest > side {
-			return measured(api.Errorf(api.CodeAttachmentTooLarge, "the image %q has %d × %d pixels, and %s takes at most %d on a side", name, f.Width, f.Height, of.Provider, side).With("file", name),
+			return measured(api.Errorf(api.CodeAttachmentTooLarge, "the image %q has %d × %d pixels, and %s takes at most %d on a side%s", name, f.Width, f.Height, of.Provider, side, where).With("file", name),
 				"model_image_side", int64(longest), int64(side))
 		}
 	case f.MediaType == model.TypePDF:
