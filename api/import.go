@@ -38,6 +38,7 @@ type HistoryImport struct {
 func (h *HistoryImport) UnmarshalJSON(data []byte) error {
 	*h = HistoryImport{}
 	in := json.NewDecoder(bytes.NewReader(data))
+	in.UseNumber() // any number is one
 	begin, err := in.Token()
 	if err != nil {
 		return err

@@ -192,6 +192,7 @@ func TestWhatJSONHasIsTakenExactly(t *testing.T) {
 		{"a signature", `[{"type":"user","text":"a"},{"type":"assistant","text":"a","signature":"x"}]`, "field", `"signature"`},
 		{"nothing as an item", `[null]`, "type", "nothing in it"},
 		{"a list as an item", `[[]]`, "json", "item 0 (no type): it is an array; an item is an object"},
+		{"a number that no float64 has as an item", "[" + strings.Repeat("5", 400) + "]", "json", "item 0 (no type): it is a number; an item is an object"},
 		{"a text as an item", `[{"type":"user","text":"a"}, "a"]`, "json", "item 1 (no type): it is a string; an item is an object"},
 		{"a number as a text", `[{"type":"user","text":5}]`, "json", "item 0 (user): text is a number; it must be a string"},
 		{"an array as a text", `[{"type":"user","text":[{"type":"text","text":"a"}]}]`, "json", "item 0 (user): text is an array; it must be a string"},
