@@ -52,8 +52,6 @@ func newBlob(name, mediaType string, data []byte) *blob {
 	return &blob{name: name, mediaType: mediaType, data: data, sum: hex.EncodeToString(sum[:])}
 }
 
-func (b *blob) binary() bool { return b.ref("", "").IsBinary() }
-
 // id is the file's in a session: the same bytes are one file of it, and another one elsewhere.
 func (b *blob) id(session string) string { return session + "-a" + digest(session + b.sum)[:24] }
 
