@@ -10,7 +10,7 @@ import (
 // the key that makes the creation repeatable: [Fingerprint] of it is what a repetition is compared with
 // (SE1, AG2). Whether a workspace exists and where it lies is the host's to check (SE5).
 //
-// Errors: invalid_request, invalid_workspace, invalid_guidance, unknown_provider, unsupported_option.
+// Errors: invalid_request, invalid_workspace, invalid_guidance, unknown_provider.
 func NormalizeSession(opts api.SessionOptions, providers []string) (api.SessionOptions, error) {
 	if err := checkText(api.CodeInvalidRequest, "idempotencyKey", opts.IdempotencyKey, api.MaxSubmissionIDBytes); err != nil {
 		return opts, err

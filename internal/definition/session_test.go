@@ -33,7 +33,7 @@ func TestNormalizeSession(t *testing.T) {
 			api.SessionOptions{Model: &api.ModelRef{Provider: "Anthropic", Name: "m"}}, ""},
 		{"an unknown provider", api.SessionOptions{Model: &api.ModelRef{Provider: "x", Name: "m"}}, api.SessionOptions{}, api.CodeUnknownProvider},
 		{"a model without a name", api.SessionOptions{Model: &api.ModelRef{Provider: "OpenAI"}}, api.SessionOptions{}, api.CodeInvalidRequest},
-		{"import", api.SessionOptions{InitialHistory: []api.HistoryImport{{Type: "user", Text: "x"}}}, api.SessionOptions{}, api.CodeUnsupportedOption},
+		{"an import is the host's", api.SessionOptions{InitialHistory: []api.HistoryImport{{Type: "user", Text: "x"}}}, api.SessionOptions{}, ""},
 		{"an empty import is none", api.SessionOptions{InitialHistory: []api.HistoryImport{}, Metadata: map[string]string{}}, api.SessionOptions{}, ""},
 		{"metadata that is not UTF-8", api.SessionOptions{Metadata: map[string]string{"k": "\xff"}}, api.SessionOptions{}, api.CodeInvalidRequest},
 		{"metadata over its bound in all", api.SessionOptions{Metadata: map[string]string{"a": strings.Repeat("x", 9_000), "b": strings.Repeat("x", 9_000)}}, api.SessionOptions{}, api.CodeInvalidRequest},
