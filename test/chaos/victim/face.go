@@ -58,7 +58,11 @@ func (v *victim) send(ctx context.Context, c chaos.Command) (api.RunReference, e
 		if err != nil {
 			return api.RunReference{}, err
 		}
-		parts = append(parts, file)
+		up, err := session.Upload(ctx, file) // also what Send would let ride with the message
+		if err != nil {
+			return api.RunReference{}, err
+		}
+		parts = append(parts, up.Block(""))
 	}
 	run, err := session.Send(ctx, "", parts...)
 	if err != nil {
