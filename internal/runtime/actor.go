@@ -180,6 +180,9 @@ func (a *Actor) Step(now time.Time, in Input) []Action {
 		a.withdraw(in.Waiter)
 	case Tick:
 		a.overdue()
+		if a.claim != "" && !a.env.Live(a.holder) {
+			a.readTail() // who took the session over meanwhile may have been read without its row
+		}
 	}
 	if a.gone == nil {
 		if !a.loaded {

@@ -36,6 +36,8 @@ type rig struct {
 	deaf bool
 	// lacks names a need that the process does not have, "" for none.
 	lacks string
+	// dead: the process's lease may not be used any more.
+	dead bool
 }
 
 func newRig(t *testing.T) *rig {
@@ -69,7 +71,7 @@ func rigOf(t *testing.T, agent engine.Agent) *rig {
 // load begins with an actor that knows nothing yet.
 func (r *rig) load() {
 	r.actor = runtime.NewActor("s", runtime.ActorEnv{
-		Process: func() string { return "p" }, Live: func(id string) bool { return id == "p" }, Can: func(needs []string) bool { return !slices.Contains(needs, r.lacks) },
+		Process: func() string { return "p" }, Live: func(id string) bool { return id == "p" && !r.dead }, Can: func(needs []string) bool { return !slices.Contains(needs, r.lacks) },
 		NewID:  func() string { r.ids++; return fmt.Sprintf("x%d", r.ids) },
 		Jitter: func() float64 { return 0.5 }, Parallel: 4, Grace: time.Second, SnapshotEvery: 1,
 	})
