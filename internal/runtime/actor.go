@@ -369,6 +369,20 @@ func (a *Actor) lose() {
 	}
 }
 
+// dropStale forgets what was decided or done under a claim that is gone. Decided under the next one it would name the
+// epoch of before, and what it lets begin would never be started.
+func (a *Actor) dropStale() {
+	keep := a.queue[:0]
+	for _, i := range a.queue {
+		if engine.RoleOf(i.cmd) == engine.Input || i.late {
+			keep = append(keep, i)
+			continue
+		}
+		a.resolved(i)
+	}
+	a.queue = keep
+}
+
 // schedule sets the timer for the earliest thing that happens by itself.
 func (a *Actor) schedule() {
 	next := time.Time{}

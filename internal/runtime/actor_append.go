@@ -310,6 +310,9 @@ func (a *Actor) rewind(f *flight, moved bool) {
 	a.flight = nil
 	a.spec = a.base
 	a.queue = append(f.inputs, a.queue...)
+	if a.claim == "" { // it was lost meanwhile
+		a.dropStale()
+	}
 	a.transcript.drop()
 	a.takeBack(moved)
 }
