@@ -38,6 +38,17 @@ type rig struct {
 	lacks string
 	// dead: the process's lease may not be used any more.
 	dead bool
+	// process is this one's ID, "p" unless it is set. slow: appends are under way until the test answers them.
+	process string
+	slow    bool
+	held    []store.Append
+}
+
+func (r *rig) id() string {
+	if r.process != "" {
+		return r.process
+	}
+	return "p"
 }
 
 func newRig(t *testing.T) *rig {
@@ -71,7 +82,7 @@ func rigOf(t *testing.T, agent engine.Agent) *rig {
 // load begins with an actor that knows nothing yet.
 func (r *rig) load() {
 	r.actor = runtime.NewActor("s", runtime.ActorEnv{
-		Process: func() string { return "p" }, Live: func(id string) bool { return id == "p" && !r.dead }, Can: func(needs []string) bool { return !slices.Contains(needs, r.lacks) },
+		Process: r.id, Live: func(id string) bool { return id == r.id() && !r.dead }, Can: func(needs []string) bool { return !slices.Contains(needs, r.lacks) },
 		NewID:  func() string { r.ids++; return fmt.Sprintf("x%d", r.ids) },
 		Jitter: func() float64 { return 0.5 }, Parallel: 4, Grace: time.Second, SnapshotEvery: 1,
 	})
@@ -97,6 +108,10 @@ func (r *rig) step(in runtime.Input) {
 					inputs = append(inputs, runtime.TranscriptRead{Records: records, Until: act.Until, Err: err})
 				}
 			case runtime.Write:
+				if r.slow {
+					r.held = append(r.held, act.Append)
+					continue
+				}
 				r.writes = append(r.writes, act.Append)
 				result, err := r.mem.Append(ctx, act.Append)
 				inputs = append(inputs, runtime.Appended{ID: act.Append.ID, Result: result, Err: err})

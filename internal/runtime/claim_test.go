@@ -54,3 +54,49 @@ func TestAClaimThatWasTakenOverBetweenTwoReadsIsGivenUp(t *testing.T) {
 		t.Errorf("the next message: %+v", r.reply)
 	}
 }
+
+// RE4: what a check let pass under a claim that is lost while its append is under way begins nothing under the next claim:
+// the call would be begun in the name of the claim before, and nobody would start it (simulation, seed 9664).
+func TestWhatWasDecidedUnderALostClaimIsNotDecidedUnderTheNext(t *testing.T) {
+	t.Parallel()
+	r := rigOf(t, engine.Agent{Name: "a", Digest: "d", Model: api.ModelRef{Provider: "P", Name: "m"}, Mode: api.ApproveAlways, UnknownOutcome: api.OutcomeAsk,
+		Tools: []engine.Tool{{Name: "app.pay", ModelName: "app__pay", Effect: api.SideEffect, Ask: true}}})
+	r.send("hello")
+	r.answer(pay)
+	asked := r.actor.State().Interactions
+	if len(asked) != 1 {
+		t.Fatalf("asked: %+v", asked)
+	}
+	r.step(runtime.Submit{Command: engine.Answer{Interaction: asked[0].ID, Answer: api.Answer{Decision: api.AllowOnce, Arguments: []byte(`{"n":1}`)}}})
+	check, _ := r.begun()
+	if check.Effect.Kind != engine.CheckEffect {
+		t.Fatalf("begun: %+v", check.Effect)
+	}
+	r.slow = true
+	r.step(runtime.Done{Ticket: check.Ticket, Command: engine.Checked{CallID: check.Effect.CallID, Attempt: check.Effect.Attempt, Epoch: check.Epoch, Digest: "d", Arguments: `{"n":1}`}})
+	if len(r.held) != 1 {
+		t.Fatalf("under way: %+v", r.held)
+	}
+	row, err := r.mem.Session(t.Context(), "s")
+	if err == nil {
+		err = r.mem.Register(t.Context(), store.Process{ID: "p2", LeaseUntil: r.now.Add(3 * time.Hour)})
+	}
+	if err == nil {
+		_, err = r.mem.Fence(t.Context(), "p2", r.now.Add(2*time.Hour), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.process, r.slow = "p2", false
+	r.step(runtime.LeaseLost{})
+	r.step(runtime.Appended{ID: r.held[0].ID, Err: store.ErrFenced, Result: store.Appended{Head: row.Head, Epoch: row.Epoch, Holder: "p"}})
+	r.step(runtime.Wake{})
+	again, _ := r.begun()
+	if !r.actor.Owns() || again.Epoch != check.Epoch+1 || again.Effect.Kind != engine.CheckEffect {
+		t.Fatalf("owned %t, begun %+v in epoch %d; the journal: %v", r.actor.Owns(), again.Effect, again.Epoch, r.kinds())
+	}
+	r.step(runtime.Done{Ticket: again.Ticket, Command: engine.Checked{CallID: again.Effect.CallID, Attempt: again.Effect.Attempt, Epoch: again.Epoch, Digest: "d", Arguments: `{"n":1}`}})
+	if body, _ := r.begun(); body.Effect.Kind != engine.ToolEffect || body.Effect.Epoch != again.Epoch {
+		t.Errorf("begun: %+v", body.Effect)
+	}
+}
