@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/openworkerai/openworker/api"
 )
 
 // Files is the part of a store that holds what users attach. A file belongs to one session and is never shared. Its
@@ -77,10 +79,10 @@ type NewFile struct {
 }
 
 // ChunkBytes is the length of each chunk of a file but the last.
-const ChunkBytes = 256 << 10
+const ChunkBytes = api.UploadChunkBytes
 
 // Chunks is the number of chunks of a file of size bytes.
-func Chunks(size int64) int { return int((size + ChunkBytes - 1) / ChunkBytes) }
+func Chunks(size int64) int { return api.Chunks(size) }
 
 // ChunkLen is the length of a chunk of a file of size bytes, 0 for an index that it has not.
 func ChunkLen(size int64, index int) int {
