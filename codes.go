@@ -75,6 +75,10 @@ const (
 	CodeStoreUnsupported     = api.CodeStoreUnsupported     // the store is on a file system, or of a kind, that cannot keep the guarantees
 	CodeStoreUnavailable     = api.CodeStoreUnavailable     // the store could not be reached or read
 	CodeClosed               = api.CodeClosed               // the harness or the stream was closed
+	CodeRuntimeNotFound      = api.CodeRuntimeNotFound      // a client cannot start the runtime
+	CodeRuntimeExited        = api.CodeRuntimeExited        // the runtime that a client had started ended
+	CodeIncompatibleVersion  = api.CodeIncompatibleVersion  // client and runtime speak no common version of the protocol
+	CodeFrameTooLarge        = api.CodeFrameTooLarge        // a line of a client's is too long
 	CodeInternal             = api.CodeInternal             // a fault of ours; please report it with the message
 )
 
@@ -124,6 +128,10 @@ var (
 	ErrStoreUnsupported     = api.ErrStoreUnsupported
 	ErrStoreUnavailable     = api.ErrStoreUnavailable
 	ErrClosed               = api.ErrClosed
+	ErrRuntimeNotFound      = api.ErrRuntimeNotFound
+	ErrRuntimeExited        = api.ErrRuntimeExited
+	ErrIncompatibleVersion  = api.ErrIncompatibleVersion
+	ErrFrameTooLarge        = api.ErrFrameTooLarge
 	ErrInternal             = api.ErrInternal
 )
 

@@ -62,6 +62,7 @@ type Harness struct {
 type host interface {
 	api.Service
 	Bind(tools ...Tool) error
+	BindGuards(guardrails []Guardrail, hooks []Hook) error
 	Close(ctx context.Context) error
 }
 
@@ -145,6 +146,13 @@ func (h *Harness) Service() api.Service { return h.service }
 // earlier one of its name if it declares the same; one that declares something else stands beside it, for
 // the agents that declare that. A tool that is nil is invalid_tool.
 func (h *Harness) Bind(tools ...Tool) error { return h.service.Bind(tools...) }
+
+// BindGuards adds guardrails and hooks to those that [Open] was given, and sessions that waited for them go on. What is
+// registered stays so until Close: a name that is there already is invalid_request, and so is what Open refuses; then
+// nothing is added.
+func (h *Harness) BindGuards(guardrails []Guardrail, hooks []Hook) error {
+	return h.service.BindGuards(guardrails, hooks)
+}
 
 // Agent registers a definition and makes its tools available. The identical definition again is a no-op;
 // a different one under the same name is definition_conflict, names the fields that differ and changes

@@ -94,7 +94,14 @@ const (
 	CodeStoreUnsupported Code = "store_unsupported"
 	CodeStoreUnavailable Code = "store_unavailable"
 	CodeClosed           Code = "closed"
-	CodeInternal         Code = "internal"
+
+	// The connection of a client and its runtime.
+	CodeRuntimeNotFound     Code = "runtime_not_found"
+	CodeRuntimeExited       Code = "runtime_exited"
+	CodeIncompatibleVersion Code = "incompatible_version"
+	CodeFrameTooLarge       Code = "frame_too_large"
+
+	CodeInternal Code = "internal"
 )
 
 // Error is the one error type of every face. Compare by code: errors.Is(err, api.ErrSessionBusy).
@@ -212,5 +219,9 @@ var (
 	ErrStoreUnsupported     = &Error{Code: CodeStoreUnsupported}
 	ErrStoreUnavailable     = &Error{Code: CodeStoreUnavailable}
 	ErrClosed               = &Error{Code: CodeClosed}
+	ErrRuntimeNotFound      = &Error{Code: CodeRuntimeNotFound}
+	ErrRuntimeExited        = &Error{Code: CodeRuntimeExited}
+	ErrIncompatibleVersion  = &Error{Code: CodeIncompatibleVersion}
+	ErrFrameTooLarge        = &Error{Code: CodeFrameTooLarge}
 	ErrInternal             = &Error{Code: CodeInternal}
 )

@@ -36,6 +36,10 @@ type Call struct {
 	// Arguments match the tool's schema.
 	Arguments json.RawMessage
 	Tool      string // catalogue name
+	// StartBefore, unless nil, says until when the body of a side effect may begin, by this machine's clock: later the
+	// session may be another process's. It was looked at right before Run. Where the body begins in another process than
+	// the one that Run is called in, it is looked at there, and asked for again once it has passed while ctx lasts.
+	StartBefore func() time.Time
 
 	Session   api.SessionReference
 	Run       string

@@ -56,7 +56,7 @@ func (r *Runtime) callModel(ctx context.Context, agent *Agent, s Start) engine.C
 	cmd := ModelOutcome(agent, s, out.resp, out.err, context.Cause(ctx), req.MaxOutputTokens)
 	switch c := cmd.(type) {
 	case engine.ModelDone:
-		c.Checks, c.HardChecks = out.checks, r.cfg.Registry.guards.Deny != nil
+		c.Checks, c.HardChecks = out.checks, r.cfg.Registry.guards.Load().Deny != nil
 		return c
 	case engine.ModelError:
 		c.Checks = out.checks
@@ -87,6 +87,9 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 	}
 	if no := NotStarted(s, r.live(s.Process), context.Cause(ctx)); no != nil {
 		return no
+	}
+	if !s.Effect.Repeatable {
+		call.StartBefore = func() time.Time { return time.Now().Add(r.startWithin(s.Process)) }
 	}
 	timeout := r.timeout(body)
 	bodyCtx, cancel := context.WithTimeout(ctx, timeout)

@@ -13,8 +13,8 @@ import (
 	"github.com/openworkerai/openworker/internal/policy"
 )
 
-// Guards are what an application adds to decide on texts, requests and actions. They are the process's, and do
-// not change.
+// Guards are what an application adds to decide on texts, requests and actions. They are the process's, and none is ever
+// taken away or changed: a session whose guards are all here stays one.
 type Guards struct {
 	Guardrails []guard.Guardrail
 	Hooks      []guard.Hook
@@ -45,17 +45,31 @@ func byName[T any](registered []T, names []string, name func(T) string) (found [
 	return found, missing
 }
 
+// BindGuards adds guardrails and hooks, whose names are new: check is given all that there are then, and its error keeps
+// things as they were.
+func (r *Registry) BindGuards(guardrails []guard.Guardrail, hooks []guard.Hook, check func([]guard.Guardrail, []guard.Hook) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := *r.guards.Load()
+	now.Guardrails, now.Hooks = slices.Concat(now.Guardrails, guardrails), slices.Concat(now.Hooks, hooks)
+	if err := check(now.Guardrails, now.Hooks); err != nil {
+		return err
+	}
+	r.guards.Store(&now)
+	return nil
+}
+
 // Guardrails finds the guardrails in force for an agent and a turn, the agent's first.
 func (r *Registry) Guardrails(agent, turn []string) (found []guard.Guardrail, missing []string) {
-	return r.guards.guardrails(slices.Concat(agent, turn))
+	return r.guards.Load().guardrails(slices.Concat(agent, turn))
 }
 
 // GuardNames lists the registered guardrails and hooks.
 func (r *Registry) GuardNames() (guardrails, hooks []string) {
-	for _, g := range r.guards.Guardrails {
+	for _, g := range r.guards.Load().Guardrails {
 		guardrails = append(guardrails, g.Name)
 	}
-	for _, h := range r.guards.Hooks {
+	for _, h := range r.guards.Load().Hooks {
 		hooks = append(hooks, h.Name)
 	}
 	return guardrails, hooks
@@ -75,8 +89,8 @@ func (r *Runtime) watchOver(agent *Agent, s Start) watch {
 		Session: api.SessionReference{Store: r.cfg.Store.ID(), Session: st.Session, Agent: st.Agent.Name}, Run: s.Effect.Run, CallID: s.Effect.CallID,
 		Agent: agent.Reference, Workspace: st.Workspace, Origin: "agent", Owner: st.Owner, Metadata: maps.Clone(st.Metadata), // it is the program's to change
 	}}
-	w.guardrails, _ = r.cfg.Registry.guards.guardrails(slices.Concat(st.Agent.Guardrails, st.Turn.Guardrails))
-	w.hooks, _ = r.cfg.Registry.guards.hooks(st.Agent.Hooks)
+	w.guardrails, _ = r.cfg.Registry.guards.Load().guardrails(slices.Concat(st.Agent.Guardrails, st.Turn.Guardrails))
+	w.hooks, _ = r.cfg.Registry.guards.Load().hooks(st.Agent.Hooks)
 	return w
 }
 
@@ -155,7 +169,7 @@ func (r *Runtime) check(ctx context.Context, agent *Agent, s Start) engine.Comma
 			return out
 		}
 	}
-	deny := r.cfg.Registry.guards.Deny
+	deny := r.cfg.Registry.guards.Load().Deny
 	if deny == nil {
 		if e.Attempt == 0 { // the process that had the answer has a check, which has not spoken
 			out.Code, out.Message = api.CodeCheckFailed, "Not run: the process that went on with this call lacks the application's check of it. Nobody has refused it."

@@ -136,5 +136,13 @@ func (l *Leaser) Process() string { return l.id }
 // that process's lease is younger than lease − margin. The claims of an id that was fenced stay dead when the
 // process has registered under another one; once it stops nothing may start.
 func (l *Leaser) Live(process string, boot time.Duration) bool {
-	return process != "" && process == l.id && !l.stopping && boot-l.confirmed < l.lease-Margin(l.lease)
+	return l.StartWithin(process, boot) > 0
+}
+
+// StartWithin is for how long Live goes on to hold if nothing is renewed; 0 and less where it does not.
+func (l *Leaser) StartWithin(process string, boot time.Duration) time.Duration {
+	if process == "" || process != l.id || l.stopping {
+		return 0
+	}
+	return l.lease - Margin(l.lease) - (boot - l.confirmed)
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/openworkerai/openworker/api"
@@ -26,7 +27,7 @@ type Credentials interface {
 type Registry struct {
 	credentials credentials
 	providers   map[string]guarded // by lower-case name
-	guards      Guards
+	guards      atomic.Pointer[Guards]
 
 	mu     sync.Mutex
 	tools  map[string][]bound // by catalogue name
@@ -54,9 +55,10 @@ type Agent struct {
 // NewRegistry returns a registry of the providers and of the application's guards.
 func NewRegistry(providers []model.Provider, source Credentials, guards Guards, now func() time.Time) *Registry {
 	r := &Registry{
-		credentials: credentials{source: source, now: now, seen: map[string]*seen{}}, guards: guards,
-		providers: map[string]guarded{}, tools: map[string][]bound{}, agents: map[string]*Agent{},
+		credentials: credentials{source: source, now: now, seen: map[string]*seen{}},
+		providers:   map[string]guarded{}, tools: map[string][]bound{}, agents: map[string]*Agent{},
 	}
+	r.guards.Store(&guards)
 	for _, p := range providers {
 		r.providers[strings.ToLower(p.Name())] = shield(p)
 	}
@@ -157,11 +159,11 @@ func (r *Registry) Missing(ctx context.Context, needs []string) []api.WaitReason
 				out = append(out, w)
 			}
 		case "guardrail":
-			if _, missing := r.guards.guardrails([]string{name}); len(missing) > 0 {
+			if _, missing := r.guards.Load().guardrails([]string{name}); len(missing) > 0 {
 				out = append(out, missingGuard("guardrail", name))
 			}
 		case "hook":
-			if _, missing := r.guards.hooks([]string{name}); len(missing) > 0 {
+			if _, missing := r.guards.Load().hooks([]string{name}); len(missing) > 0 {
 				out = append(out, missingGuard("hook", name))
 			}
 		case "rules":
@@ -183,7 +185,7 @@ const declarationBytes = 64
 
 func missingGuard(kind, name string) api.WaitReason {
 	return api.WaitReason{Code: api.CodeRegistrationMissing, Name: kind + " " + name,
-		Message: fmt.Sprintf("the %s %q is not registered in this process; register it at Open, or let a program go on that has it", kind, name)}
+		Message: fmt.Sprintf("the %s %q is not registered in this process; register it here, or let a program go on that has it", kind, name)}
 }
 
 func newerBuild(need string) api.WaitReason {

@@ -252,6 +252,13 @@ func (r *Runtime) live(process string) bool {
 	return r.leaser.Live(process, r.cfg.Clock.Boot())
 }
 
+// startWithin is for how long from now a body may start under a claim of the process; 0 and less: it may not.
+func (r *Runtime) startWithin(process string) time.Duration {
+	r.leaseMu.Lock()
+	defer r.leaseMu.Unlock()
+	return r.leaser.StartWithin(process, r.cfg.Clock.Boot())
+}
+
 // Close stops: effects are told to stop, outcomes that come within the grace and while ctx lasts are stored,
 // the lease is given back. What still ran is recovered by whoever opens the store next.
 func (r *Runtime) Close(ctx context.Context) error {

@@ -172,6 +172,23 @@ func (s *Service) Bind(tools ...tool.Tool) error {
 	return nil
 }
 
+// BindGuards adds guardrails and hooks to those of Config; agents and turns that name them go on (RE8). Names must be new.
+// Errors are invalid_request, and then none is added.
+func (s *Service) BindGuards(guardrails []guard.Guardrail, hooks []guard.Hook) error {
+	if err := s.usable(); err != nil {
+		return err
+	}
+	guardrails = slices.Clone(guardrails)
+	for i := range guardrails {
+		guardrails[i].Points = slices.Clone(guardrails[i].Points)
+	}
+	if err := s.registry.BindGuards(guardrails, hooks, CheckGuards); err != nil {
+		return err
+	}
+	s.runtime.Kick()
+	return nil
+}
+
 // Close stops cleanly: running effects are told to stop and what they report is stored; what does not end
 // while ctx lasts is recovered by whoever opens the store next. Sessions that this process deleted are cleaned until ctx
 // ends, or for the time that a cancelled body gets, and then by others. The store stays open.
