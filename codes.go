@@ -75,10 +75,10 @@ const (
 	CodeStoreUnsupported     = api.CodeStoreUnsupported     // the store is on a file system, or of a kind, that cannot keep the guarantees
 	CodeStoreUnavailable     = api.CodeStoreUnavailable     // the store could not be reached or read
 	CodeClosed               = api.CodeClosed               // the harness or the stream was closed
-	CodeRuntimeNotFound      = api.CodeRuntimeNotFound      // a client cannot start the runtime
-	CodeRuntimeExited        = api.CodeRuntimeExited        // the runtime that a client had started ended
-	CodeIncompatibleVersion  = api.CodeIncompatibleVersion  // client and runtime speak no common version of the protocol
-	CodeFrameTooLarge        = api.CodeFrameTooLarge        // a line of a client's is too long
+	CodeRuntimeNotFound      = api.CodeRuntimeNotFound      // a client cannot start the runtime: its program is not there, not for this machine, or does not start
+	CodeRuntimeExited        = api.CodeRuntimeExited        // the runtime that a client had started ended; open the same state directory again, and what was under way goes on
+	CodeIncompatibleVersion  = api.CodeIncompatibleVersion  // client and runtime speak no common version of the protocol; install matching versions
+	CodeFrameTooLarge        = api.CodeFrameTooLarge        // a line is longer than 1,048,576 bytes, or a message of several lines than its bound; it was not read
 	CodeInternal             = api.CodeInternal             // a fault of ours; please report it with the message
 )
 

@@ -108,7 +108,7 @@ openworker config what is set.`,
 	flags.BoolVar(&m.json, "json", false, "print JSON, one value a line, errors too")
 	flags.BoolVar(&m.noColor, "no-color", false, "no colours; also NO_COLOR, or a standard output that is no terminal")
 	root.AddCommand(m.chatCommand(), m.runCommand(), m.eventsCommand(), m.sessionsCommand(), m.approvalsCommand(), m.exportCommand(), m.backupCommand(), m.demoCommand(),
-		m.demoWorkerCommand(), m.agentsCommand(), m.configCommand(), m.doctorCommand(), m.versionCommand(), exitCodesTopic())
+		m.demoWorkerCommand(), m.agentsCommand(), m.configCommand(), m.doctorCommand(), m.stdioCommand(), m.versionCommand(), exitCodesTopic())
 	for _, cmd := range root.Commands() {
 		m.completeFlags(cmd)
 	}

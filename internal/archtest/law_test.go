@@ -53,6 +53,10 @@ var law = map[string]rule{
 	"guard":           {own: []string{"api", "model"}},
 	"guard/sensitive": {own: []string{"api", "guard"}, modules: []string{"github.com/zricethezav/gitleaks/v8", "github.com/spf13/viper", "github.com/nyaruka/phonenumbers", "mvdan.cc/xurls/v2"}},
 
+	"transport/rpc":         {own: []string{"api"}, modules: []string{"github.com/creachadair/jrpc2"}},
+	"transport/stdio":       {own: []string{"api", "guard", "model", "tool", "transport/rpc"}, modules: []string{"github.com/creachadair/jrpc2"}},
+	"transport/client":      {own: []string{"api", "guard", "model", "tool", "transport/rpc"}, modules: []string{"github.com/creachadair/jrpc2"}},
+	"internal/spec":         {own: []string{"api", "transport/rpc"}, modules: []string{"github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6"}},
 	"transport/servicetest": {own: []string{"api", "guard", "model"}},
 
 	// The root package opens the default store, so it knows SQLite; it knows no provider but by interface.

@@ -35,6 +35,9 @@ type Part struct {
 	Last    bool   `json:"last,omitempty"`
 }
 
+// ErrNotSent is the error of Send where the connection is closed, or its peer is gone or does not read.
+var ErrNotSent = errors.New("the connection is closed")
+
 // Lines is a connection's channel: JSON values, each a line or several. It may be sent on by any number of goroutines, and
 // received from by one. What cannot be a message is answered here, and never received.
 type Lines struct {
@@ -123,9 +126,9 @@ func (l *Lines) queue(line []byte) error {
 	case l.failed != nil:
 		return l.failed
 	case l.closed:
-		return io.ErrClosedPipe
+		return ErrNotSent
 	case l.bytes+len(line) > maxUnsent:
-		l.failed = fmt.Errorf("the peer does not read: %d bytes wait for it", l.bytes)
+		l.failed = fmt.Errorf("%w: the peer does not read: %d bytes wait for it", ErrNotSent, l.bytes)
 		l.wake.Signal()
 		return l.failed
 	}
@@ -163,7 +166,7 @@ func (l *Lines) write(out io.Writer) {
 		}
 		if err != nil {
 			l.mu.Lock()
-			l.failed, l.unsent = err, nil
+			l.failed, l.unsent = fmt.Errorf("%w: %w", ErrNotSent, err), nil
 			l.mu.Unlock()
 			return
 		}
@@ -178,6 +181,9 @@ func (l *Lines) Flush(stop <-chan struct{}) {
 	case <-stop:
 	}
 }
+
+// Done is closed when nothing is written any more: behind Close, or when the peer is gone or does not read.
+func (l *Lines) Done() <-chan struct{} { return l.done }
 
 // Close ends the sending, behind what is queued.
 func (l *Lines) Close() error {

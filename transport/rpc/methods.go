@@ -323,7 +323,8 @@ type UsageRows struct {
 	Rows []api.UsageRow `json:"rows"`
 }
 
-// CancelRequest gives up a request of the client's, by its id. Its answer still comes, mostly the error cancelled.
+// CancelRequest gives up a request of the client's, by its id. Its answer still comes, mostly the error cancelled. What an
+// event/next that was given up had fetched is lost to its subscription: end that one, and begin another behind the last event.
 type CancelRequest struct {
 	ID json.RawMessage `json:"id"`
 }

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/model"
@@ -134,6 +136,28 @@ func (c *Config) Key(ctx context.Context, p Provider) (key, from string, err err
 		}
 	}
 	return "", "", nil
+}
+
+// Add configures one more provider, instead of one of its name, in any case. Without an address a provider of a maker's
+// protocol has the maker's. Errors: invalid_request, and nothing is changed.
+func (c *Config) Add(p Provider) error {
+	switch {
+	case !providerName.MatchString(p.Name):
+		return api.Errorf(api.CodeInvalidRequest, "%.80q is no provider's name: up to 64 of A–Z a–z 0–9 . _ -, beginning with a letter or digit", p.Name)
+	case sameName(p.Name, scripted):
+		return api.Errorf(api.CodeInvalidRequest, "%s is the offline model's name; choose another for the provider", scripted)
+	case !slices.Contains(Protocols(), p.Protocol):
+		return api.Errorf(api.CodeInvalidRequest, "provider %s: protocol is %.80q; it is one of %v", p.Name, p.Protocol, Protocols())
+	}
+	usual := map[Protocol]string{OpenAIResponses: OpenAIURL, Anthropic: AnthropicURL, Google: GoogleURL}
+	if p.BaseURL = cmp.Or(strings.TrimRight(p.BaseURL, "/"), usual[p.Protocol]); p.BaseURL == "" {
+		return api.Errorf(api.CodeInvalidRequest, "provider %s: baseURL is missing; give the server's address, for example http://127.0.0.1:8080/v1", p.Name)
+	}
+	if _, err := p.Open(nil); err != nil {
+		return api.Errorf(api.CodeInvalidRequest, "provider %s: %s", p.Name, api.AsError(err).Message)
+	}
+	c.Providers = append(slices.DeleteFunc(slices.Clone(c.Providers), func(old Provider) bool { return sameName(old.Name, p.Name) }), p)
+	return nil
 }
 
 // Provider finds a provider by its name, in any case.

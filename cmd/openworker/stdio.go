@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openworkerai/openworker"
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/cmd/openworker/internal/config"
+	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/model/scripted"
+	"github.com/openworkerai/openworker/transport/rpc"
+	"github.com/openworkerai/openworker/transport/stdio"
+)
+
+func (m *Main) stdioCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "stdio",
+		Short: "Run sessions for a program that starts this one",
+		Long: `Speaks JSON-RPC 2.0 over standard input and output, one message a line of at most
+1 MiB, for a program that starts this one: the TypeScript SDK does. Tools,
+guardrails and hooks run in that program. It ends when standard input does, and
+what was under way goes on at the next start.
+
+The first request is initialize, which says what the program is made of; the
+protocol is in spec/rpc.json. Providers are those of the configuration, and keys
+come from where initialize says. What goes wrong is told on standard error.`,
+		Example: `  openworker stdio --state-dir ./state
+  echo '{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocolVersions":[1],"client":{"name":"me","version":"1"}}}' | openworker stdio`,
+		Args: cobra.NoArgs,
+		RunE: m.begin(func(ctx context.Context, _ []string) error { return m.stdio(ctx) }),
+	}
+}
+
+func (m *Main) stdio(ctx context.Context) error {
+	if m.Terminal {
+		fmt.Fprintln(m.Stderr, "openworker stdio speaks JSON-RPC with the program that starts it; to talk to a model yourself use openworker chat. Ctrl-D ends it.")
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-m.Interrupts:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	out := io.Writer(m.Stdout)
+	if o, ok := out.(*output); ok {
+		out = o.w // whose errors say that the client is gone
+	}
+	return stdio.Serve(ctx, m.Stdin, out, stdio.Config{Version: service.Version, Open: m.openFor, Logger: m.logger()})
+}
+
+func (m *Main) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+}
+
+// openFor opens the state directory for a client.
+func (m *Main) openFor(ctx context.Context, setup stdio.Setup) (stdio.Host, error) {
+	providers, credentials, err := m.providersFor(ctx, setup)
+	if err != nil {
+		return nil, err
+	}
+	scratch := setup.ScratchDir
+	if scratch == "" {
+		if scratch, err = m.scratch(); err != nil {
+			return nil, err
+		}
+	}
+	h, err := openworker.Open(ctx, openworker.Options{StateDir: m.stateDir, Providers: providers, Credentials: credentials, ScratchDir: scratch, Deny: setup.Deny, Logger: m.logger()})
+	if err != nil {
+		return nil, err
+	}
+	return opened{h.Service(), h}, nil
+}
+
+// providersFor are the configured providers and the client's own, and where their keys come from.
+func (m *Main) providersFor(ctx context.Context, setup stdio.Setup) ([]openworker.Provider, openworker.Credentials, error) {
+	cfg, err := m.configuration()
+	if err != nil {
+		return nil, nil, err
+	}
+	own := map[string]bool{}
+	for _, p := range setup.Providers {
+		if own[p.Name] {
+			return nil, nil, api.Errorf(api.CodeInvalidRequest, "two providers are named %.80q; give each its own name", p.Name)
+		}
+		own[p.Name] = true
+		if err := cfg.Add(config.Provider{Name: p.Name, Protocol: config.Protocol(p.Protocol), BaseURL: p.BaseURL, Headers: p.Headers, KeyOptional: p.KeyOptional}); err != nil {
+			return nil, nil, err
+		}
+	}
+	credentials := openworker.Credentials(setup.Secrets)
+	asks := false // the client, who knows nothing before it is answered
+	if source := setup.Credentials; source != nil {
+		switch source.Source {
+		case rpc.CredentialsEnvironment:
+			cfg.Credentials = config.KeysInEnvironment
+			credentials = cfg.Keys()
+		case rpc.CredentialsFile:
+			credentials = openworker.FileCredentials(source.File)
+		case rpc.CredentialsCallback:
+			asks = true
+		}
+	}
+	providers := []openworker.Provider{scripted.New(scripted.Config{Pace: m.pace()})}
+	for _, p := range cfg.Providers {
+		if p.KeyOptional && asks {
+			p.KeyOptional = own[p.Name] || p.From["keyOptional"] != ""
+		} else if p.KeyOptional { // a key that is there is sent
+			key, _, err := credentials.Credential(ctx, p.Name)
+			if err != nil {
+				return nil, nil, err
+			}
+			p.KeyOptional = key == ""
+		}
+		provider, err := p.Open(nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		providers = append(providers, provider)
+	}
+	return providers, credentials, nil
+}
+
+// opened is a harness as what a connection runs sessions with.
+type opened struct {
+	api.Service
+	harness *openworker.Harness
+}
+
+func (o opened) Bind(tools ...openworker.Tool) error { return o.harness.Bind(tools...) }
+
+func (o opened) BindGuards(guardrails []openworker.Guardrail, hooks []openworker.Hook) error {
+	return o.harness.BindGuards(guardrails, hooks)
+}
+
+func (o opened) Close(ctx context.Context) error {
+	err := o.harness.Close(ctx)
+	if errors.Is(err, api.ErrClosed) {
+		return nil
+	}
+	return err
+}

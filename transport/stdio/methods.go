@@ -1,0 +1,122 @@
+package stdio
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/creachadair/jrpc2"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/transport/rpc"
+)
+
+// ask makes a handler of a method of the host.
+func ask[P, R any](c *conn, f func(ctx context.Context, h Host, params P) (R, error)) jrpc2.Handler {
+	return method(func(ctx context.Context, params P) (R, error) {
+		host, err := c.opened(ctx)
+		if err != nil {
+			var none R
+			return none, err
+		}
+		return f(ctx, host, params)
+	})
+}
+
+// tell makes a handler of a method of the host that answers nothing.
+func tell[P any](c *conn, f func(ctx context.Context, h Host, params P) error) jrpc2.Handler {
+	return ask(c, func(ctx context.Context, h Host, params P) (rpc.Empty, error) { return rpc.Empty{}, f(ctx, h, params) })
+}
+
+// handlers are the methods that a client may call.
+func (c *conn) handlers() map[string]jrpc2.Handler {
+	return map[string]jrpc2.Handler{
+		rpc.MethodInitialize: method(c.initialize),
+		rpc.MethodShutdown: method(func(ctx context.Context, _ rpc.Empty) (rpc.Empty, error) {
+			return rpc.Empty{}, c.closeHost(ctx)
+		}),
+		rpc.MethodCancelRequest: method(c.cancelRequest),
+		rpc.MethodCapabilities:  ask(c, func(ctx context.Context, h Host, _ rpc.Empty) (api.Capabilities, error) { return h.Capabilities(ctx) }),
+
+		rpc.MethodSetCredential:     tell(c, c.setCredential),
+		rpc.MethodRegisterTools:     tell(c, c.registerTools),
+		rpc.MethodRegisterGuardrail: tell(c, c.registerGuardrail),
+		rpc.MethodRegisterHook:      tell(c, c.registerHook),
+		rpc.MethodRegisterAgent: ask(c, func(ctx context.Context, h Host, p rpc.RegisterAgent) (api.AgentReference, error) {
+			return h.RegisterAgent(ctx, p.Owner, p.Definition)
+		}),
+		rpc.MethodAgents: ask(c, func(ctx context.Context, h Host, q api.AgentQuery) (api.AgentPage, error) { return h.Agents(ctx, q) }),
+
+		rpc.MethodCreateSession: ask(c, func(ctx context.Context, h Host, p rpc.CreateSession) (api.SessionReference, error) {
+			return h.CreateSession(ctx, p.Agent, p.Options)
+		}),
+		rpc.MethodResumeSession: tell(c, func(ctx context.Context, h Host, p rpc.ResumeSession) error {
+			return h.ResumeSession(ctx, p.Reference, p.Agent)
+		}),
+		rpc.MethodSessions: ask(c, func(ctx context.Context, h Host, q api.SessionQuery) (api.SessionPage, error) {
+			return h.Sessions(ctx, q)
+		}),
+		rpc.MethodState: ask(c, func(ctx context.Context, h Host, p rpc.SessionID) (api.SessionState, error) {
+			return h.State(ctx, p.Session)
+		}),
+		rpc.MethodDeleteSession: tell(c, func(ctx context.Context, h Host, p rpc.DeleteSession) error {
+			return h.DeleteSession(ctx, p.Session, p.Options)
+		}),
+		rpc.MethodCompact: ask(c, func(ctx context.Context, h Host, p rpc.Compact) (api.RunReference, error) {
+			return h.Compact(ctx, p.Session, p.Options)
+		}),
+
+		rpc.MethodSubmit: ask(c, func(ctx context.Context, h Host, sub api.Submission) (api.RunReference, error) {
+			return h.Submit(ctx, sub)
+		}),
+		rpc.MethodRun: ask(c, func(ctx context.Context, h Host, p rpc.RunID) (api.RunReference, error) {
+			return h.Run(ctx, p.Session, p.Run)
+		}),
+		rpc.MethodCancel: tell(c, func(ctx context.Context, h Host, p rpc.RunID) error { return h.Cancel(ctx, p.Session, p.Run) }),
+		rpc.MethodResult: ask(c, func(ctx context.Context, h Host, p rpc.RunID) (api.Result, error) {
+			waiting, done := c.waiting(ctx)
+			defer done()
+			result, err := h.Result(waiting, p.Session, p.Run)
+			return result, c.ended(ctx, err)
+		}),
+		rpc.MethodResolve: tell(c, func(ctx context.Context, h Host, p rpc.Resolve) error {
+			return h.Resolve(ctx, p.Session, p.Interaction, p.Answer)
+		}),
+		rpc.MethodInteractions: ask(c, func(ctx context.Context, h Host, q api.InteractionQuery) (api.InteractionPage, error) {
+			return h.Interactions(ctx, q)
+		}),
+		rpc.MethodRevokeGrant: tell(c, func(ctx context.Context, h Host, p rpc.RevokeGrant) error {
+			return h.RevokeGrant(ctx, p.Session, p.Tool, p.By)
+		}),
+
+		rpc.MethodBeginUpload: ask(c, func(ctx context.Context, h Host, p rpc.BeginUpload) (api.Upload, error) {
+			return h.BeginUpload(ctx, p.Session, p.File)
+		}),
+		rpc.MethodUploadChunk: tell(c, func(ctx context.Context, h Host, p rpc.Chunk) error {
+			return h.UploadChunk(ctx, p.Session, p.Upload, p.Chunk)
+		}),
+		rpc.MethodCommitUpload: ask(c, func(ctx context.Context, h Host, p rpc.UploadID) (api.Upload, error) {
+			return h.CommitUpload(ctx, p.Session, p.Upload)
+		}),
+
+		rpc.MethodEvents:      ask(c, func(ctx context.Context, h Host, q api.EventQuery) (api.EventPage, error) { return h.Events(ctx, q) }),
+		rpc.MethodSubscribe:   ask(c, c.subscribe),
+		rpc.MethodNext:        ask(c, c.nextEvents),
+		rpc.MethodUnsubscribe: tell(c, c.unsubscribe),
+		rpc.MethodHistory: ask(c, func(ctx context.Context, h Host, q api.HistoryQuery) (api.HistoryPage, error) {
+			return h.History(ctx, q)
+		}),
+		rpc.MethodUsage: ask(c, func(ctx context.Context, h Host, q api.UsageQuery) (rpc.UsageRows, error) {
+			rows, err := h.Usage(ctx, q)
+			return rpc.UsageRows{Rows: append([]api.UsageRow{}, rows...)}, err
+		}),
+	}
+}
+
+// cancelRequest gives up a request of the client's.
+func (c *conn) cancelRequest(_ context.Context, p rpc.CancelRequest) (rpc.Empty, error) {
+	var id any
+	if err := json.Unmarshal(p.ID, &id); err == nil {
+		c.server.CancelRequest(string(p.ID))
+	}
+	return rpc.Empty{}, nil
+}

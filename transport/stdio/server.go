@@ -1,0 +1,338 @@
+package stdio
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/guard"
+	"github.com/openworkerai/openworker/tool"
+	"github.com/openworkerai/openworker/transport/rpc"
+)
+
+// Host is what a runtime runs sessions with.
+type Host interface {
+	api.Service
+	Bind(tools ...tool.Tool) error
+	BindGuards(guardrails []guard.Guardrail, hooks []guard.Hook) error
+	Close(ctx context.Context) error
+}
+
+// Setup is what a client wants its host to be made of.
+type Setup struct {
+	rpc.Initialize
+	// Secrets are the credentials with the sources memory and callback, nil with the others, which are the host's to read.
+	Secrets Credentials
+	// Deny is the client's hard check, nil if it has none.
+	Deny guard.Deny
+}
+
+// Credentials give secrets for providers (RE5).
+type Credentials interface {
+	Credential(ctx context.Context, provider string) (secret string, ok bool, err error)
+}
+
+// Config configures Serve.
+type Config struct {
+	// Open makes the host, once a connection. Its error is the answer to initialize, after which the client may try again.
+	Open func(ctx context.Context, setup Setup) (Host, error)
+	// Version is told to clients.
+	Version string
+	// Logger gets what nobody is there to be told. Defaults to none.
+	Logger *slog.Logger
+	// Grace bounds the end: what is read is answered, and the host stops. Defaults to 5 s.
+	Grace time.Duration
+}
+
+// Bounds of a connection.
+const (
+	maxRequests      = 16_384 // under way at once; more are refused with queue_full
+	maxSubscriptions = 1_024
+)
+
+// Serve speaks to one client until its input ends, ctx does, or it reads no more. The host is closed then. An error is one of
+// the input or of closing the host.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Grace <= 0 {
+		cfg.Grace = api.DefaultCancelGrace
+	}
+	c := &conn{cfg: cfg, lines: rpc.NewLines(in, out), subscriptions: map[string]*subscription{}, idle: make(chan struct{}, 1), seen: make(chan struct{}, 1)}
+	c.waits, c.endWaits = context.WithCancel(context.WithoutCancel(ctx))
+	c.peer, c.lose = context.WithCancel(context.WithoutCancel(ctx))
+	c.methods = c.handlers()
+	c.server = jrpc2.NewServer(c, &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: 4 * maxRequests, NewContext: func() context.Context { return context.WithoutCancel(ctx) }})
+	c.server.Start(&input{Lines: c.lines, conn: c})
+	ended := make(chan error, 1)
+	go func() { ended <- c.server.Wait() }()
+	var failed error
+	select {
+	case failed = <-ended:
+	case <-c.lines.Done(): // nobody reads what is written
+	case <-ctx.Done(): // the reader may never come back
+	}
+	c.lose()
+	c.endWaits()
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Grace)
+	defer cancel()
+	if err := c.closeHost(stopping); err != nil && api.CodeOf(err) != api.CodeClosed && failed == nil {
+		failed = err
+	}
+	c.server.Stop()
+	c.lines.Flush(stopping.Done())
+	return failed
+}
+
+// errClosing is why requests end that the connection does not outlive.
+var errClosing = api.Errorf(api.CodeClosed, "the runtime is stopping; start it again on the same state directory, and what was under way goes on")
+
+// conn is one connection.
+type conn struct {
+	cfg     Config
+	lines   *rpc.Lines
+	server  *jrpc2.Server
+	methods map[string]jrpc2.Handler
+
+	waits    context.Context // of what waits for long; ends when the connection does
+	endWaits context.CancelFunc
+	peer     context.Context // ends when the client can answer nothing any more
+	lose     context.CancelFunc
+
+	opening sync.Mutex
+	host    atomic.Pointer[Host]
+	memory  secrets
+
+	requests atomic.Int64
+	idle     chan struct{} // a hint that requests may be 0
+	seen     chan struct{} // the mark behind the last message was dispatched
+
+	mu            sync.Mutex
+	initializing  chan struct{} // closed when the newest initialize is answered, nil before the first
+	subscriptions map[string]*subscription
+	numbers       int64 // of subscriptions and callbacks
+	closed        bool
+}
+
+// input is the lines with what is done at their end: what was read before is answered first.
+type input struct {
+	*rpc.Lines
+	conn  *conn
+	ended error
+}
+
+// markMethod goes through the server behind the last message, so that whatever came before it is counted.
+const markMethod = "rpc/end"
+
+// Recv returns the next message.
+func (i *input) Recv() ([]byte, error) {
+	if i.ended == nil {
+		message, err := i.Lines.Recv()
+		if err == nil {
+			return message, nil
+		}
+		i.ended = err
+		return []byte(`{"jsonrpc":"2.0","method":"` + markMethod + `"}`), nil
+	}
+	i.conn.drain()
+	return nil, i.ended
+}
+
+// drain waits until what was read is answered. What waits for something is told that the end has come.
+func (c *conn) drain() {
+	c.lose()
+	grace := time.NewTimer(c.cfg.Grace)
+	defer grace.Stop()
+	select {
+	case <-c.seen:
+	case <-grace.C:
+		return
+	}
+	c.endWaits()
+	for c.requests.Load() > 0 {
+		select {
+		case <-c.idle:
+		case <-grace.C:
+			return
+		}
+	}
+}
+
+// Assign counts a request from when its turn has come, which is in the order of the lines.
+func (c *conn) Assign(_ context.Context, method string) jrpc2.Handler {
+	if method == markMethod {
+		return func(context.Context, *jrpc2.Request) (any, error) {
+			select {
+			case c.seen <- struct{}{}:
+			default:
+			}
+			return nil, nil
+		}
+	}
+	handler := c.methods[method]
+	if handler == nil {
+		handler = noMethod
+	}
+	tooMany := c.requests.Add(1) > maxRequests
+	var answered chan struct{}
+	if method == rpc.MethodInitialize {
+		answered = make(chan struct{})
+		c.mu.Lock()
+		c.initializing = answered
+		c.mu.Unlock()
+	}
+	return func(ctx context.Context, req *jrpc2.Request) (result any, err error) {
+		defer func() {
+			if x := recover(); x != nil {
+				c.cfg.Logger.Error("a request failed", "method", req.Method(), "panic", x, "stack", string(debug.Stack()))
+				result, err = nil, rpc.ToError(api.Errorf(api.CodeInternal, "the request %s failed: %v", req.Method(), x))
+			}
+			if answered != nil {
+				close(answered)
+			}
+			if c.requests.Add(-1) == 0 {
+				select {
+				case c.idle <- struct{}{}:
+				default:
+				}
+			}
+		}()
+		if tooMany && !req.IsNotification() {
+			return nil, rpc.ToError(api.Errorf(api.CodeQueueFull, "%d requests are under way in this connection; wait for some before you send more", maxRequests))
+		}
+		return handler(ctx, req)
+	}
+}
+
+func noMethod(_ context.Context, req *jrpc2.Request) (any, error) {
+	e := rpc.ToError(api.Errorf(api.CodeInvalidRequest, "there is no method %.80q in version %d of the protocol", req.Method(), rpc.Version))
+	e.Code = jrpc2.MethodNotFound
+	return nil, e
+}
+
+// opened is the host. What came behind an initialize that is under way waits for it.
+func (c *conn) opened(ctx context.Context) (Host, error) {
+	if h := c.host.Load(); h != nil {
+		return *h, nil
+	}
+	c.mu.Lock()
+	initializing := c.initializing
+	c.mu.Unlock()
+	if initializing != nil {
+		select {
+		case <-initializing:
+		case <-ctx.Done():
+			return nil, api.Errorf(api.CodeCancelled, "the request was given up: %w", context.Cause(ctx))
+		}
+		if h := c.host.Load(); h != nil {
+			return *h, nil
+		}
+	}
+	return nil, api.Errorf(api.CodeInvalidRequest, "the connection was not initialized; send %s first", rpc.MethodInitialize)
+}
+
+// initialize opens the host.
+func (c *conn) initialize(ctx context.Context, p rpc.Initialize) (rpc.Initialized, error) {
+	var none rpc.Initialized
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	if c.host.Load() != nil {
+		return none, api.Errorf(api.CodeInvalidRequest, "the connection was initialized already; a client says once what it is")
+	}
+	version := 0
+	for _, v := range rpc.Versions() {
+		for _, theirs := range p.ProtocolVersions {
+			if v == theirs && version == 0 {
+				version = v
+			}
+		}
+	}
+	if len(p.ProtocolVersions) == 0 {
+		return none, api.Errorf(api.CodeInvalidRequest, "protocolVersions is empty; give those that the client speaks, for example [%d]", rpc.Version)
+	}
+	if version == 0 {
+		return none, api.Errorf(api.CodeIncompatibleVersion, "the client speaks the versions %v of the protocol, and this runtime (%s) %v; install a client and a runtime that belong together", p.ProtocolVersions, c.cfg.Version, rpc.Versions())
+	}
+	setup := Setup{Initialize: p}
+	if p.ActionCheck {
+		setup.Deny = c.deny
+	}
+	var err error
+	if setup.Secrets, err = c.secretsOf(p.Credentials); err != nil {
+		return none, err
+	}
+	host, err := c.cfg.Open(ctx, setup)
+	if err != nil {
+		return none, err
+	}
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed { // meanwhile
+		_ = host.Close(ctx) // the client is told that it is closed
+		return none, errClosing
+	}
+	c.host.Store(&host)
+	capabilities, err := host.Capabilities(ctx)
+	if err != nil {
+		return none, err
+	}
+	return rpc.Initialized{ProtocolVersion: version, Runtime: rpc.ClientInfo{Name: "openworker", Version: c.cfg.Version}, Capabilities: capabilities,
+		MaxFrameBytes: rpc.MaxFrameBytes, MaxMessageBytes: rpc.MaxMessageBytes}, nil
+}
+
+// closeHost closes the host, if there is one, and keeps another from being opened.
+func (c *conn) closeHost(ctx context.Context) error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.endWaits()
+	if h := c.host.Load(); h != nil {
+		return (*h).Close(ctx)
+	}
+	return nil
+}
+
+// method makes a handler of a function. Parameters are an object, or absent, of known fields alone.
+func method[P, R any](f func(ctx context.Context, params P) (R, error)) jrpc2.Handler {
+	return func(ctx context.Context, req *jrpc2.Request) (any, error) {
+		var params P
+		if err := decode(req, &params); err != nil {
+			return nil, rpc.ToError(err)
+		}
+		result, err := f(ctx, params)
+		if err != nil {
+			return nil, rpc.ToError(err)
+		}
+		return result, nil
+	}
+}
+
+// decode reads a request's parameters.
+func decode(req *jrpc2.Request, into any) error {
+	if !req.HasParams() {
+		return nil
+	}
+	var raw json.RawMessage
+	if err := req.UnmarshalParams(&raw); err != nil {
+		return api.Errorf(api.CodeInvalidRequest, "the parameters of %s: %w", req.Method(), err)
+	}
+	return rpc.Decode(req.Method(), raw, into)
+}
+
+func (c *conn) next(prefix string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.numbers++
+	return fmt.Sprintf("%s%d", prefix, c.numbers)
+}
