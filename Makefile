@@ -28,7 +28,7 @@ demo: build ## kill a process inside a side effect and watch the turn survive (u
 
 test: build $(NODE_MODULES) ## every test, of Go and of TypeScript
 	$(GO) test -timeout $(TIMEOUT) ./...
-	cd $(TYPESCRIPT) && OPENWORKER_RUNTIME="$(CURDIR)/bin/openworker" npm test
+	cd $(TYPESCRIPT) && OPENWORKER_RUNTIME="$(CURDIR)/bin/openworker" npm test --silent -- --test-reporter=spec
 
 check: $(NODE_MODULES) ## formatting, vet, staticcheck, types, lint, generated files and the house rules
 	@unformatted="$$(gofmt -l .)"; if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
