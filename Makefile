@@ -35,7 +35,7 @@ check: $(NODE_MODULES) ## formatting, vet, staticcheck, types, lint, generated f
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test -count 1 ./internal/archtest
-	cd $(TYPESCRIPT) && npm run --silent check
+	cd $(TYPESCRIPT) && npm run --silent check && npm run --silent check:generated
 
 build: ## bin/openworker
 	@[ -n "$$(find bin/openworker -newer go.sum 2>/dev/null)" ] && [ -z "$$(find . -name '*.go' -newer bin/openworker)" ] || echo "building bin/openworker… (minutes the first time: it compiles the SDKs of the providers)" >&2
