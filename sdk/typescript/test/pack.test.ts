@@ -6,11 +6,9 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { promisify } from 'node:util';
 import { pack, type Tarball } from '../scripts/pack.js';
 import { ownPlatform, packageOf, platforms } from '../scripts/platforms.js';
 
-const execute = promisify(execFile);
 const consumer = path.resolve(import.meta.dirname, 'consumer');
 const modules = path.resolve(import.meta.dirname, '../node_modules');
 const windows = process.platform === 'win32';
@@ -19,13 +17,13 @@ const windows = process.platform === 'win32';
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|OPENWORKER_|NODE_)/i.test(name)));
 
 /** Runs a program and gives what it wrote; fails with all of it if the program does. */
-async function run(cwd: string, program: string, ...args: string[]): Promise<string> {
-  try {
-    return (await execute(program, args, { cwd, env, encoding: 'utf8', shell: windows && program === 'npm', maxBuffer: 64 << 20 })).stdout;
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
-    throw new Error(`${program} ${args.join(' ')}\n${stdout ?? ''}${stderr ?? ''}`);
-  }
+function run(cwd: string, program: string, ...args: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { cwd, env, encoding: 'utf8', shell: windows && program === 'npm', maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(`${program} ${args.join(' ')}\n${stdout}${stderr}`));
+    });
+  });
 }
 
 /** Runs a tool of this package's development dependencies: `file` is its JavaScript. */
