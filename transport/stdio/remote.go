@@ -45,7 +45,7 @@ func (t *remoteTool) Run(ctx context.Context, call tool.Call) (string, error) {
 		case !errors.As(err, &e):
 			return "", err
 		case e.Code != rpc.TooLate:
-			return "", told(err)
+			return "", bodyError(e)
 		}
 		if err := wait(ctx, startAgain); err != nil {
 			return "", api.Errorf(api.CodeCancelled, "the client did not come to begin it: %w", err)
@@ -53,11 +53,19 @@ func (t *remoteTool) Run(ctx context.Context, call tool.Call) (string, error) {
 	}
 }
 
+// bodyError is a body's error as the model is told it: its text alone, as that of a body in this process.
+func bodyError(e *jrpc2.Error) error {
+	if told := rpc.FromError(e); told.Code == api.CodeArgumentsInvalid {
+		return told
+	}
+	return errors.New(e.Message)
+}
+
 func (t *remoteTool) call(call tool.Call) rpc.ToolCall {
 	return rpc.ToolCall{
 		CallContext: rpc.CallContext{Callback: rpc.Callback{Callback: t.conn.next("t")}, Session: call.Session, Run: call.Run, CallID: call.ID, Agent: call.Agent, Workspace: call.Workspace,
 			Origin: call.Origin, Owner: call.Owner, Metadata: call.Metadata},
-		Attempt: call.Attempt, Epoch: call.Epoch, Tool: call.Tool, Effect: t.Effect, Arguments: call.Arguments,
+		Attempt: call.Attempt, Epoch: call.Epoch, Tool: call.Tool, Handle: t.Handle, Effect: t.Effect, Arguments: call.Arguments,
 	}
 }
 

@@ -148,10 +148,13 @@ func (i *input) Recv() ([]byte, error) {
 	return nil, i.ended
 }
 
+// drainTime bounds how long what was read is worked on once the input has ended: it is mostly a commit.
+const drainTime = 2 * time.Second
+
 // drain waits until what was read is answered. What waits for something is told that the end has come.
 func (c *conn) drain() {
 	c.lose()
-	grace := time.NewTimer(c.cfg.Grace)
+	grace := time.NewTimer(min(drainTime, c.cfg.Grace))
 	defer grace.Stop()
 	select {
 	case <-c.seen:
