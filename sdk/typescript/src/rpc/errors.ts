@@ -1,0 +1,77 @@
+/** Errors as they go over the wire, and back. */
+import { CancelledError, codeOf, errorOf, InvalidRequestError, numberOf, OpenWorkerError } from '../generated/errors.js';
+
+/** Thrown by a tool's handler that got to its body when the time to begin it had passed: nothing was done. */
+export class TooLateError extends Error {
+  override readonly name = 'TooLateError';
+}
+
+/** The number of {@link TooLateError}, which has no code of ours. */
+const tooLate = -32083;
+/** JSON-RPC's number of a method that is not there. */
+const methodNotFound = -32601;
+
+/** An error as the client sends it. */
+interface WireError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: { readonly code: string; readonly details?: Readonly<Record<string, string>>; readonly retryable?: boolean };
+}
+
+/** The error of a request for what this client does not do. */
+export function unknownMethod(method: string): WireError {
+  return { code: methodNotFound, message: `this client has no method ${JSON.stringify(method.slice(0, 80))}` };
+}
+
+/** What a handler threw. An error with a code keeps it; any other is told by its message alone. */
+export function toWire(thrown: unknown): WireError {
+  if (thrown instanceof TooLateError) {
+    return { code: tooLate, message: thrown.message };
+  }
+  if (thrown instanceof OpenWorkerError) {
+    return { code: numberOf(thrown.code), message: thrown.message, data: { code: thrown.code, details: thrown.details, retryable: thrown.retryable } };
+  }
+  return { code: numberOf('tool_failed'), message: messageOf(thrown) };
+}
+
+/** Whatever can be thrown, as text; some of it cannot even be turned into text. */
+function messageOf(thrown: unknown): string {
+  try {
+    if (thrown instanceof Error) {
+      const said: unknown = thrown.message; // may have been set to anything
+      return typeof said === 'string' && said !== '' ? said : thrown.name;
+    }
+    return typeof thrown === 'object' && thrown !== null ? JSON.stringify(thrown) : String(thrown);
+  } catch {
+    return 'it threw a value that cannot be shown';
+  }
+}
+
+/** The error of an answer. One without our data is told by its number, as the library below the runtime makes it. */
+export function fromWire(error: unknown): OpenWorkerError {
+  const { code: number, message: said, data } = fields(error);
+  const message = typeof said === 'string' ? said : 'the runtime answered with an error without a message';
+  const { code, details, retryable } = fields(data);
+  if (typeof code === 'string' && code !== '') {
+    return errorOf(code, message, isDetails(details) ? details : {}, undefined, retryable === true);
+  }
+  switch (number) {
+    case -32700: // what was sent is no JSON
+    case -32600: // or no request
+    case methodNotFound:
+      return new InvalidRequestError(message);
+    case -32097: // cancelled
+    case -32096: // its time was over
+      return new CancelledError(message);
+    default:
+      return errorOf(typeof number === 'number' ? codeOf(number) : 'internal', message);
+  }
+}
+
+function fields(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function isDetails(value: unknown): value is Record<string, string> {
+  return typeof value === 'object' && value !== null && Object.values(value).every((v) => typeof v === 'string');
+}
