@@ -55,7 +55,8 @@ func Build(root string) (*Document, error) {
 		Title:  "OpenWorker protocol",
 		Description: "The protocol of a client and a runtime on its standard input and output: JSON-RPC 2.0, one message a line. " +
 			"methods have their parameters and results in $defs, and events the data of each type of event. A type takes no other fields than it names, and the " +
-			"runtime refuses what it does not know with unsupported_option; a client passes over fields that a later runtime adds.",
+			"runtime refuses what it does not know with unsupported_option; a client passes over fields that a later runtime adds. " +
+			"A field that is not required is absent where it is empty: \"\", 0, false, a list without items.",
 		ProtocolVersion: rpc.Version,
 	}
 	b := &types{source: source, defs: map[string]*Schema{}}
@@ -93,11 +94,25 @@ func (d *Document) add(b *types, m rpc.Method, caller string) error {
 			return err
 		}
 	}
-	if out.Description = b.source.wire(b.source.methods[b.source.calls[m.Name]], "", nil); out.Description == "" {
-		out.Description = b.defs[m.Params.Name()].Description
-	}
+	out.Description = b.methodDescription(m)
 	d.Methods = append(d.Methods, out)
 	return nil
+}
+
+// methodDescription is what api.Service says about a method, or its constant; or what its types are.
+func (b *types) methodDescription(m rpc.Method) string {
+	call := b.source.calls[m.Name]
+	if about := b.source.methods[call.name]; about != "" && !m.FromRuntime {
+		return sentence(b.source.wire(about, "", nil), call.name+" is ", call.name+" ")
+	}
+	params := m.Params.Name()
+	switch {
+	case m.Params.NumField() > 0 && !strings.HasSuffix(params, "ID"):
+		return sentence(b.defs[params].Description, params+" ")
+	case call.comment != "":
+		return sentence(b.source.wire(call.comment, "", nil))
+	}
+	return b.defs[m.Result.Name()].Description
 }
 
 // events lists the types of events in the order of the source.
@@ -105,17 +120,17 @@ func (b *types) events() ([]Event, error) {
 	data := eventData()
 	var out []Event
 	for _, v := range b.source.values["EventType"] {
-		of, when, err := event(v.Description)
+		of, when, err := event(v.comment)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", v.Name, err)
+			return nil, fmt.Errorf("%s: %w", v.name, err)
 		}
-		e := Event{Type: api.EventType(v.Name), Description: upper(b.source.wire(when, "", nil)) + ".", Stored: !strings.HasSuffix(v.Name, "_delta")}
+		e := Event{Type: api.EventType(v.name), Description: sentence(b.source.wire(when, "", nil)), Stored: !strings.HasSuffix(v.name, "_delta")}
 		if of != "" {
 			t, ok := data[of]
 			if !ok {
-				return nil, fmt.Errorf("%s has data of type %s, which is not among those of events", v.Name, of)
+				return nil, fmt.Errorf("%s has data of type %s, which is not among those of events", v.name, of)
 			}
-			if e.Data, err = b.of(t, v.Name); err != nil {
+			if e.Data, err = b.of(t, v.name); err != nil {
 				return nil, err
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -19,23 +18,23 @@ var packages = []string{"api", "transport/rpc"}
 type source struct {
 	types   map[string]string    // by name
 	fields  map[[2]string]string // by type and field
-	values  map[string][]Value   // of the string types, in the order of the source
-	methods map[string]string    // of the protocol, by their names in Go
-	calls   map[string]string    // the same names, by those in the protocol
+	values  map[string][]value   // of the string types, in the order of the source
+	methods map[string]string    // of api.Service, by name
+	calls   map[string]call      // methods of the protocol, by their names in it
 	names   map[string]string    // values by the name of their constant
 }
 
-// Value is one value of a type of strings.
-type Value struct {
-	Name        string // as JSON has it
-	Description string
-}
+// value is one value of a type of strings, as JSON has it.
+type value struct{ name, comment string }
+
+// call is what the constant of a method says: MethodSubmit has the name Submit.
+type call struct{ name, comment string }
 
 // read parses the packages, which lie under root.
 func read(root string) (*source, error) {
 	s := &source{
-		types: map[string]string{}, fields: map[[2]string]string{}, values: map[string][]Value{},
-		methods: map[string]string{}, calls: map[string]string{}, names: map[string]string{},
+		types: map[string]string{}, fields: map[[2]string]string{}, values: map[string][]value{},
+		methods: map[string]string{}, calls: map[string]call{}, names: map[string]string{},
 	}
 	for _, dir := range packages {
 		paths, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
@@ -88,12 +87,12 @@ func (s *source) typ(spec *ast.TypeSpec, doc *ast.CommentGroup) error {
 	if _, twice := s.types[name]; twice {
 		return fmt.Errorf("two types are called %s; in the schema a name is one type's", name)
 	}
-	s.types[name] = text(doc)
+	s.types[name] = comment(doc)
 	switch t := spec.Type.(type) {
 	case *ast.StructType:
 		for _, f := range t.Fields.List {
 			for _, id := range f.Names {
-				s.fields[[2]string{name, id.Name}] = sentences(text(f.Doc), text(f.Comment))
+				s.fields[[2]string{name, id.Name}] = sentences(comment(f.Doc), comment(f.Comment))
 			}
 		}
 	case *ast.InterfaceType:
@@ -102,7 +101,7 @@ func (s *source) typ(spec *ast.TypeSpec, doc *ast.CommentGroup) error {
 		}
 		for _, m := range t.Methods.List {
 			for _, id := range m.Names {
-				s.methods[id.Name] = text(m.Doc)
+				s.methods[id.Name] = comment(m.Doc)
 			}
 		}
 	}
@@ -117,27 +116,24 @@ func (s *source) constant(spec *ast.ValueSpec) error {
 	if !ok || literal.Kind != token.STRING {
 		return nil
 	}
-	value, err := strconv.Unquote(literal.Value)
+	text, err := strconv.Unquote(literal.Value)
 	if err != nil {
 		return err
 	}
-	name, comment := spec.Names[0].Name, sentences(text(spec.Doc), text(spec.Comment))
+	name, about := spec.Names[0].Name, sentences(comment(spec.Doc), comment(spec.Comment))
 	if typ, ok := spec.Type.(*ast.Ident); ok {
-		s.values[typ.Name] = append(s.values[typ.Name], Value{Name: value, Description: comment})
-		s.names[name] = value
+		s.values[typ.Name] = append(s.values[typ.Name], value{text, about})
+		s.names[name] = text
 		return nil
 	}
 	if method, ok := strings.CutPrefix(name, "Method"); ok {
-		s.calls[value] = method
-		if comment != "" {
-			s.methods[method] = sentences(s.methods[method], upper(comment))
-		}
+		s.calls[text] = call{name: method, comment: about}
 	}
 	return nil
 }
 
-// text is a comment, each paragraph on a line of its own.
-func text(group *ast.CommentGroup) string {
+// comment is a comment's text, each paragraph on a line of its own.
+func comment(group *ast.CommentGroup) string {
 	var paragraphs []string
 	for p := range strings.SplitSeq(group.Text(), "\n\n") {
 		if p = strings.Join(strings.Fields(p), " "); p != "" {
@@ -156,37 +152,6 @@ func sentences(a, b string) string {
 		a += "."
 	}
 	return a + " " + b
-}
-
-func upper(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
-var (
-	docLink = regexp.MustCompile(`\[(?:\*?)([A-Za-z.]+)\]`)
-	goName  = regexp.MustCompile(`[A-Za-z0-9_.]*[A-Za-z0-9_]`)
-	// goWords say in Go's words what JSON has others for.
-	goWords = strings.NewReplacer(
-		"The zero value means", "Left out, it means", "The zero value", "An empty one", "A nil field", "An absent field", "nil:", "absent:", "nil for", "absent for",
-	)
-)
-
-// wire puts a comment into the words of the wire: constants by their values, and the fields of the type that it stands in by
-// their names in JSON.
-func (s *source) wire(comment, typ string, keys map[string]string) string {
-	comment = goWords.Replace(docLink.ReplaceAllString(comment, "$1"))
-	return goName.ReplaceAllStringFunc(comment, func(word string) string {
-		if value, ok := s.names[word]; ok {
-			return strconv.Quote(value)
-		}
-		if key, ok := keys[word]; ok && word != typ {
-			return "`" + key + "`"
-		}
-		return word
-	})
 }
 
 // event splits the comment of a type of event, "Data: when it is written". data is "" for none.

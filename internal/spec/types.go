@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/openworkerai/openworker/api"
 )
 
 // types makes the schemas of Go types: those with a name of their own are defined once, and referred to.
@@ -85,22 +87,29 @@ func (b *types) strings(t reflect.Type) (*Schema, error) {
 	if len(values) == 0 {
 		return nil, fmt.Errorf("%s has no constants, so nobody knows its values", t)
 	}
-	s := &Schema{Description: b.source.wire(b.source.types[t.Name()], t.Name(), nil), Type: "string"}
+	s := &Schema{Description: b.source.ofType(t.Name(), nil), Type: "string"}
+	meanings := map[string]string{}
+	for _, c := range api.Codes() {
+		meanings[string(c.Code)] = c.Meaning
+	}
 	for _, v := range values {
-		one := &Schema{Const: v.Name, Description: b.source.wire(v.Description, "", nil)}
-		if t.Name() == "EventType" {
-			data, when, err := event(v.Description)
+		one := &Schema{Const: v.name, Description: b.source.ofValue(v, nil)}
+		switch t.Name() {
+		case "Code": // its table says more than the constants
+			one.Description = meanings[v.name]
+		case "EventType":
+			data, when, err := event(v.comment)
 			if err != nil {
 				return nil, err
 			}
-			if one.Description = upper(when) + "."; data == "" {
-				one.Description += " It has no data."
+			if one.Description = when; data == "" {
+				one.Description += "; it has no data"
 			}
 		}
 		s.OneOf = append(s.OneOf, one)
 	}
 	if open[t.Name()] {
-		s.AnyOf, s.OneOf = append(s.OneOf, &Schema{Description: "What a later version adds."}), nil
+		s.AnyOf, s.OneOf = append(s.OneOf, &Schema{Description: "what a later version adds"}), nil
 	}
 	return s, nil
 }
@@ -136,8 +145,12 @@ func (b *types) fields(t reflect.Type) ([]field, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Description = upper(b.source.wire(b.source.fields[[2]string{t.Name(), f.Name}], t.Name(), keys))
-		out = append(out, field{Property{key, s}, strings.Contains(options, "omit") || f.Type.Kind() == reflect.Pointer})
+		optional := strings.Contains(options, "omit") || f.Type.Kind() == reflect.Pointer
+		s.Description = b.source.ofField(t.Name(), f.Name, keys, optional)
+		if of, ok := words[t.Name()+"."+key]; ok && lists(s.Description, of) {
+			s.Description = ""
+		}
+		out = append(out, field{Property{key, s}, optional})
 	}
 	return out, nil
 }
@@ -172,7 +185,12 @@ func (b *types) object(t reflect.Type) (*Schema, error) {
 	}
 	keys := map[string]string{}
 	jsonKeys(t, keys)
-	description := b.source.wire(b.source.types[t.Name()], t.Name(), keys)
+	description := b.source.ofType(t.Name(), keys)
+	for _, f := range fields {
+		if f.optional {
+			description = strings.ReplaceAll(description, "`"+f.Name+"` is \"\"", "`"+f.Name+"` is absent")
+		}
+	}
 	if t.Name() == "Event" {
 		return b.event(fields, description)
 	}
@@ -242,11 +260,14 @@ func (b *types) oneOf(name string, of Kinds, fields []field, keys map[string]str
 	return s, nil
 }
 
-// about is what the type of the field that decides says about a kind.
+// about is what the type of the field that decides says about a kind. In these words its fields have their names in JSON.
 func (b *types) about(by *Schema, k Kind, keys map[string]string) string {
-	for _, v := range b.source.values[strings.TrimPrefix(by.Ref, refPrefix)] {
-		if len(k.Values) == 1 && v.Name == k.Values[0] {
-			return upper(b.source.wire(v.Description, "", keys))
+	name := strings.TrimPrefix(by.Ref, refPrefix)
+	for i, v := range b.source.values[name] {
+		if len(k.Values) == 1 && v.name == k.Values[0] {
+			about := b.source.ofValue(v, keys)
+			b.defs[name].OneOf[i].Description = about
+			return sentence(about)
 		}
 	}
 	return ""

@@ -15,12 +15,17 @@ const generated = "// Generated from %s by `npm run generate`. Do not edit: chan
 func (d *Document) TypeScript() (string, error) {
 	w := &writer{}
 	fmt.Fprintf(w, generated, "spec/rpc.json")
+	w.line("// A field with \"?\" is absent where it is empty: \"\", 0, false, a list without items. A later runtime may send fields that are not here.\n")
 	w.comment("", "The version of the protocol that these types are of.")
 	fmt.Fprintf(w, "export const protocolVersion = %d;\n\n", d.ProtocolVersion)
 	w.comment("", "An object of JSON. What its values are is not known here.")
 	w.line("export type JsonObject = { [key: string]: unknown };\n")
 	w.comment("", "Any JSON.")
 	w.line("export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };\n")
+	w.comment("", "A time as RFC 3339 has it, which `new Date` reads: 2026-01-31T12:00:00.123Z.")
+	w.line("export type Timestamp = string;\n")
+	w.comment("", "Bytes in standard base64.")
+	w.line("export type Base64 = string;\n")
 	for _, name := range slices.Sorted(maps.Keys(d.Defs)) {
 		if name == "Event" {
 			d.eventTypes(w)
@@ -65,7 +70,7 @@ func (d *Document) eventTypes(w *writer) {
 	var known []string
 	for _, e := range d.Events {
 		name := camel(string(e.Type)) + "Event"
-		known = append(known, name)
+		known = append(known, "  | "+name)
 		w.comment("", e.Description)
 		base, data := "LiveEvent", "data?: undefined"
 		if e.Stored {
@@ -85,7 +90,7 @@ func (d *Document) eventTypes(w *writer) {
 		}
 		switch p.Name {
 		case "time":
-			when = member(": string")
+			when = member(": Timestamp")
 		case "run":
 			run = member("?: string | undefined")
 		case "number":
@@ -157,11 +162,11 @@ func (w *writer) definition(name string, s *Schema) {
 		var types, about []string
 		for _, v := range values {
 			if v.Const == "" {
-				types = append(types, "(string & {})")
+				types = append(types, "  | (string & {})")
 				continue
 			}
-			types = append(types, quote(v.Const))
-			if v.Description != "" && name != "EventType" {
+			types = append(types, "  | "+quote(v.Const))
+			if v.Description != "" && len(s.AnyOf) == 0 {
 				about = append(about, "- `"+v.Const+"`: "+v.Description)
 			}
 		}
@@ -174,7 +179,11 @@ func (w *writer) definition(name string, s *Schema) {
 	case len(s.OneOf) > 0:
 		var types []string
 		for _, one := range s.OneOf {
-			types = append(types, w.typ(one, "    "))
+			var about writer
+			if one.Ref == "" {
+				about.comment("  ", one.Description)
+			}
+			types = append(types, about.String()+"  | "+w.typ(one, "    "))
 		}
 		w.union(name, types)
 	case len(s.Properties) == 0:
@@ -184,12 +193,14 @@ func (w *writer) definition(name string, s *Schema) {
 	}
 }
 
-func (w *writer) union(name string, types []string) {
-	if line := "export type " + name + " = " + strings.Join(types, " | ") + ";"; len(line) < 130 && !strings.Contains(line, "\n") {
+// union writes a union. Its members begin with the bar, and may have a comment before it.
+func (w *writer) union(name string, members []string) {
+	line := strings.TrimPrefix(strings.Join(members, ""), "  | ")
+	if line = "export type " + name + " = " + strings.ReplaceAll(line, "  | ", " | ") + ";"; len(line) < 130 && !strings.Contains(line, "\n") {
 		w.line(line + "\n")
 		return
 	}
-	w.line("export type " + name + " =\n  | " + strings.Join(types, "\n  | ") + ";\n")
+	w.line("export type " + name + " =\n" + strings.Join(members, "\n") + ";\n")
 }
 
 // typ is a schema as a type. indent is that of its closing line.
@@ -215,8 +226,16 @@ func (w *writer) typ(s *Schema, indent string) string {
 	switch s.Type {
 	case "":
 		return "JsonValue"
-	case "string", "boolean":
-		return s.Type
+	case "string":
+		switch {
+		case s.Format == "date-time":
+			return "Timestamp"
+		case s.ContentEncoding == "base64":
+			return "Base64"
+		}
+		return "string"
+	case "boolean":
+		return "boolean"
 	case "integer":
 		return "number"
 	case "array":

@@ -1,5 +1,7 @@
 // Generated from spec/rpc.json by `npm run generate`. Do not edit: change the Go types and their comments.
 
+// A field with "?" is absent where it is empty: "", 0, false, a list without items. A later runtime may send fields that are not here.
+
 /** The version of the protocol that these types are of. */
 export const protocolVersion = 1;
 
@@ -9,21 +11,27 @@ export type JsonObject = { [key: string]: unknown };
 /** Any JSON. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };
 
-/** AcceptedBlock is a block of an accepted message: a text, or a stored file. */
+/** A time as RFC 3339 has it, which `new Date` reads: 2026-01-31T12:00:00.123Z. */
+export type Timestamp = string;
+
+/** Bytes in standard base64. */
+export type Base64 = string;
+
+/** A block of an accepted message: a text, or a stored file. */
 export interface AcceptedBlock {
   type: BlockType;
   text?: string | undefined;
   name?: string | undefined;
-  /** Of the attachment */
+  /** Of the attachment. */
   id?: string | undefined;
   media_type?: string | undefined;
-  /** In bytes */
+  /** In bytes. */
   size?: number | undefined;
-  /** Of the bytes, in hex */
+  /** Of the bytes, in hex. */
   sha256?: string | undefined;
 }
 
-/** Action is a call that the application's hard check looks at (AP2). */
+/** A call that the application's hard check looks at (AP2). */
 export interface Action {
   callback: string;
   session: SessionReference;
@@ -37,12 +45,12 @@ export interface Action {
   tool: string;
   effect: Effect;
   arguments: JsonObject;
-  /** The arguments are a person's */
+  /** The arguments are a person's. */
   changed?: boolean | undefined;
 }
 
 /**
- * Activity is what a session is doing (SE3).
+ * What a session is doing (SE3).
  *
  * - `idle`: no turn is under way
  * - `running`: a live process works on it; never without a live lease
@@ -52,16 +60,16 @@ export interface Action {
 export type Activity = 'idle' | 'running' | 'waiting' | 'recovering';
 
 /**
- * AgentDefinition is an agent's immutable definition (AG1). Its identity is the SHA-256 of its canonical JSON with defaults left
- * out (AG2), so a field's zero value and its explicit default are the same.
+ * An agent's immutable definition (AG1). Its identity is the SHA-256 of its canonical JSON with defaults left out (AG2), so a
+ * field that is left out and its explicit default are the same.
  */
 export interface AgentDefinition {
-  /** `name`: 1–128 of A–Z a–z 0–9 . _ -, starting with a letter or digit; unique for an owner (AG3). */
+  /** 1–128 of A–Z a–z 0–9 . _ -, starting with a letter or digit; unique for an owner (AG3). */
   name: string;
   instructions?: string | undefined;
   tools?: ToolDeclaration[] | undefined;
   approvals?: Approvals | undefined;
-  /** `defaultModel` is used where neither the session nor the turn names a model (RU11). */
+  /** Used where neither the session nor the turn names a model (RU11). */
   defaultModel: ModelRef;
   limits?: Limits | undefined;
   builtinTools?: BuiltinTools | undefined;
@@ -69,7 +77,10 @@ export interface AgentDefinition {
   autoSkipQuestions?: boolean | undefined;
   autoApproverContext?: string | undefined;
   compaction?: CompactionOptions | undefined;
-  /** Not offered by every host: Capabilities.Options tells. A host that lacks one refuses the definition with unsupported_option. */
+  /**
+   * Not offered by every host: `options` of Capabilities tells. A host that lacks one refuses the definition with
+   * unsupported_option.
+   */
   guardrails?: string[] | undefined;
   hooks?: string[] | undefined;
   memory?: JsonValue | undefined;
@@ -81,7 +92,7 @@ export interface AgentDefinition {
   sandbox?: JsonValue | undefined;
 }
 
-/** AgentPage is a page of agents; `next` is "" on the last one. */
+/** A page of agents; `next` is absent on the last one. */
 export interface AgentPage {
   agents: AgentDefinition[];
   next?: string | undefined;
@@ -91,19 +102,20 @@ export interface AgentPage {
 export interface AgentQuery {
   owner?: string | undefined;
   cursor?: string | undefined;
-  /** Default 100, at most 1,000 */
+  /** Default 100, at most 1,000. */
   limit?: number | undefined;
 }
 
 /** AgentReference identifies a registered agent. */
 export interface AgentReference {
   name: string;
-  /** Hex SHA-256 of the canonical definition */
+  /** Hex SHA-256 of the canonical definition. */
   digest: string;
 }
 
 /** Answer resolves an interaction. The same answer again is a no-op; a different one is already_resolved (AP3). */
 export type Answer =
+  /** Approval: this call, with `arguments` instead of its own where they are given. */
   | {
       decision: 'allow';
       /**
@@ -114,11 +126,13 @@ export type Answer =
       /** `by` names who answered, for the journal. */
       by?: string | undefined;
     }
+  /** Approval: this tool, for the session. */
   | {
       decision: 'allow_session';
       /** `by` names who answered, for the journal. */
       by?: string | undefined;
     }
+  /** Approval: not this call. */
   | {
       decision: 'deny';
       /** `reason` of a denial or failure; passed on to the model, as quoted. At most 32,000 bytes. */
@@ -126,6 +140,7 @@ export type Answer =
       /** `by` names who answered, for the journal. */
       by?: string | undefined;
     }
+  /** Unknown outcome: it took effect; `output` is its result. */
   | {
       decision: 'succeeded';
       /** `output` with "succeeded": what the action returned. At most 256,000 bytes. */
@@ -133,6 +148,7 @@ export type Answer =
       /** `by` names who answered, for the journal. */
       by?: string | undefined;
     }
+  /** Unknown outcome: it did not, and will not; `reason` says why. */
   | {
       decision: 'failed';
       /** `reason` of a denial or failure; passed on to the model, as quoted. At most 32,000 bytes. */
@@ -140,11 +156,13 @@ export type Answer =
       /** `by` names who answered, for the journal. */
       by?: string | undefined;
     }
+  /** Unknown outcome: run it again under the same call ID. */
   | {
       decision: 'retry';
       /** `by` names who answered, for the journal. */
       by?: string | undefined;
     }
+  /** Question: `answers` says what. */
   | {
       decision: 'answered';
       /** `answers` with "answered": one, or several where the question allows it. At most 32,000 bytes in all. */
@@ -152,6 +170,7 @@ export type Answer =
       /** `by` names who answered, for the journal. */
       by?: string | undefined;
     }
+  /** Question: nobody answers it. */
   | {
       decision: 'skipped';
       /** `by` names who answered, for the journal. */
@@ -162,13 +181,13 @@ export interface ApprovalInteraction {
   id: string;
   kind: 'approval';
   run: string;
-  /** `call` is the action in question; its parts may be withheld. */
+  /** The action in question; its parts may be withheld. */
   call?: InteractionCall | undefined;
-  /** `review` is what a reviewer found before a person was asked (AP5). */
+  /** What a reviewer found before a person was asked (AP5). */
   review?: Review | undefined;
   /** `origin` says where the action comes from: the session's own agent, or a child. */
   origin?: string | undefined;
-  asked: string;
+  asked: Timestamp;
 }
 
 /**
@@ -181,12 +200,12 @@ export interface ApprovalInteraction {
  */
 export type ApprovalMode = 'always' | 'only' | 'auto' | 'never';
 
-/** Approvals is an agent's approval rule. Left out, it means "always". */
+/** An agent's approval rule. Left out, it means "always". */
 export interface Approvals {
   mode?: ApprovalMode | undefined;
-  /** Catalogue names, with "only" */
+  /** Catalogue names, with "only". */
   tools?: string[] | undefined;
-  /** With "auto" */
+  /** With "auto". */
   reviewerModel?: ModelRef | undefined;
 }
 
@@ -195,12 +214,12 @@ export interface AssistantImport {
   text: string;
 }
 
-/** Stored: `id` names them */
+/** Stored: `id` names them. */
 export interface AttachmentSource {
   type: 'attachment';
   /**
-   * `mediaType` is what the file is said to be; with "attachment" it may be absent. What it is in truth is found in its bytes, and
-   * one that differs is refused (AT4).
+   * What the file is said to be; with "attachment" it may be absent. What it is in truth is found in its bytes, and one that
+   * differs is refused (AT4).
    */
   mediaType?: string | undefined;
   /** `id` of an attachment that was committed in this session. */
@@ -210,18 +229,18 @@ export interface AttachmentSource {
   sha256?: string | undefined;
 }
 
-/** In `data`, in standard base64 */
+/** In `data`, in standard base64. */
 export interface Base64Source {
   type: 'base64';
   /**
-   * `mediaType` is what the file is said to be; with "attachment" it may be absent. What it is in truth is found in its bytes, and
-   * one that differs is refused (AT4).
+   * What the file is said to be; with "attachment" it may be absent. What it is in truth is found in its bytes, and one that
+   * differs is refused (AT4).
    */
   mediaType?: string | undefined;
   data: string;
 }
 
-/** Batch is the next events of a subscription. With `end` it is over, and needs no event/unsubscribe. */
+/** The next events of a subscription. With `end` it is over, and needs no event/unsubscribe. */
 export interface Batch {
   events: Event[];
   end?: boolean | undefined;
@@ -234,22 +253,22 @@ export interface BeginUpload {
 }
 
 /**
- * BlockType is the kind of a content block.
+ * The kind of a content block.
  *
  * - `image`: PNG, JPEG, GIF or WebP that does not move
  * - `document`: a PDF, or a text file
  */
 export type BlockType = 'text' | 'image' | 'document';
 
-/** BuiltinTools switches the session's own tools (BT1). absent: on when the agent has any tool, off otherwise. */
+/** BuiltinTools switches the session's own tools (BT1). Absent: on when the agent has any tool, off otherwise. */
 export interface BuiltinTools {
   askUser?: boolean | undefined;
   readHistory?: boolean | undefined;
 }
 
 /**
- * Callback is in the parameters of each request of the runtime, and names it while it is under way. Alone it is those of
- * callback/cancel: nobody waits for the answer any more, and what runs for it should end. A tool's answer is still wanted.
+ * In the parameters of each request of the runtime, and names it while it is under way. Alone it is those of callback/cancel:
+ * nobody waits for the answer any more, and what runs for it should end. A tool's answer is still wanted.
  */
 export interface Callback {
   callback: string;
@@ -263,7 +282,7 @@ export interface CancelRequest {
   id: string | number;
 }
 
-/** CancelRequested is the data of turn_cancel_requested. */
+/** The data of turn_cancel_requested. */
 export interface CancelRequested {
   by?: string | undefined;
   reason?: string | undefined;
@@ -272,7 +291,7 @@ export interface CancelRequested {
 /** Capabilities tell a client what this host can do before it sends anything (FA9). */
 export interface Capabilities {
   version: string;
-  /** The store's identity, as in references */
+  /** The store's identity, as in references. */
   store: string;
   /** `options` lists the optional fields that this host accepts, by their JSON path, for example "session.initialHistory". */
   options: string[];
@@ -282,13 +301,13 @@ export interface Capabilities {
   hooks?: string[] | undefined;
 }
 
-/** Choice is one of a question's proposed answers: `label` is the answer, `description` says more. */
+/** One of a question's proposed answers: `label` is the answer, `description` says more. */
 export interface Choice {
   label: string;
   description?: string | undefined;
 }
 
-/** Chunk is a part of a file: 262,144 bytes, the last one the rest. Data is base64 in JSON. */
+/** A part of a file: 262,144 bytes, the last one the rest. Data is base64 in JSON. */
 export interface Chunk {
   session: string;
   upload: string;
@@ -301,18 +320,7 @@ export interface ClientInfo {
   version: string;
 }
 
-/**
- * Code names one kind of failure. The list is closed (FA8): see Codes.
- *
- * - `invalid_request`: What the caller sent.
- * - `agent_not_found`: What it named.
- * - `session_busy`: The state it met.
- * - `provider_error`: How a turn ended.
- * - `arguments_invalid`: How a tool call ended without a result of its own.
- * - `review_timeout`: What a reviewer, a guardrail or a hook came to.
- * - `store_busy`: The store and the host.
- * - `runtime_not_found`: The connection of a client and its runtime.
- */
+/** Code names one kind of failure. The list is closed (FA8): see spec/codes.json. */
 export type Code =
   | 'invalid_request'
   | 'invalid_agent'
@@ -397,16 +405,16 @@ export interface Compact {
   options?: TurnOptions | undefined;
 }
 
-/** CompactionFailed is the data of compaction_failed: this attempt gave no summary. */
+/** The data of compaction_failed: this attempt gave no summary. */
 export interface CompactionFailed {
   attempt: number;
   code: Code;
   message: string;
-  /** When the next attempt may start; zero when there is none */
-  retry_at?: string | undefined;
+  /** When the next attempt may start; absent when there is none. */
+  retry_at?: Timestamp | undefined;
   /**
-   * `given_up`: no further attempt is made and the run goes on. The items are left out for the model, and a word of the host that
-   * says so stands in their place: compaction_finished follows with it.
+   * No further attempt is made and the run goes on. The items are left out for the model, and a word of the host that says so
+   * stands in their place: compaction_finished follows with it.
    */
   given_up?: boolean | undefined;
   usage?: Usage | undefined;
@@ -414,20 +422,20 @@ export interface CompactionFailed {
 }
 
 /**
- * CompactionFinished is the data of compaction_finished. `summary` stands for the items from then on; the complete history stays
- * readable. Without `items` and `item_bytes` nothing could be made smaller, and the call is tried as it is.
+ * The data of compaction_finished. `summary` stands for the items from then on; the complete history stays readable. Without
+ * `items` and `item_bytes` nothing could be made smaller, and the call is tried as it is.
  */
 export interface CompactionFinished {
   /**
-   * `attempt` is the one that gave the summary; 0 where no model did: items were only shortened, or, with `items`, left out after
-   * a compaction_failed that was given up.
+   * The one that gave the summary; 0 where no model did: items were only shortened, or, with `items`, left out after a
+   * compaction_failed that was given up.
    */
   attempt: number;
   summary?: string | undefined;
   items: number;
-  /** `item_bytes` is as in CompactionStarted. */
+  /** As in CompactionStarted. */
   item_bytes?: number | undefined;
-  /** An estimate of the context's size after */
+  /** An estimate of the context's size after. */
   tokens: number;
   usage: Usage;
   /** `guardrails` says what guardrails did to the request or to the summary. */
@@ -436,29 +444,26 @@ export interface CompactionFinished {
 
 /** CompactionOptions guide how older history is summarised. */
 export interface CompactionOptions {
-  /** `additionalInstructions`: absent inherits, empty clears, at most 32,000 bytes (GU2, GU3). */
+  /** Absent inherits, empty clears, at most 32,000 bytes (GU2, GU3). */
   additionalInstructions?: string | undefined;
 }
 
-/** CompactionStarted is the data of compaction_started: older items are summarised (CO1). */
+/** The data of compaction_started: older items are summarised (CO1). */
 export interface CompactionStarted {
   attempt: number;
   epoch: number;
   model: ModelRef;
-  /**
-   * `items` is how many items of the context are summarised, a summary before this one counted as one; 0 where long items are only
-   * shortened.
-   */
+  /** How many items of the context are summarised, a summary before this one counted as one; 0 where long items are only shortened. */
   items: number;
-  /** `item_bytes` is what longer items of the rest are shortened to for the model, 0 for no bound. */
+  /** What longer items of the rest are shortened to for the model, 0 for no bound. */
   item_bytes?: number | undefined;
-  /** `tokens` is an estimate of the context's size before. */
+  /** An estimate of the context's size before. */
   tokens: number;
 }
 
 /**
- * ContentBlock is one block of a message: a text, or a file (AT1). An empty one is none, and is refused with invalid_request.
- * Those of a history may be sent again as they are, in the same session.
+ * One block of a message: a text, or a file (AT1). An empty one is none, and is refused with invalid_request. Those of a history
+ * may be sent again as they are, in the same session.
  */
 export type ContentBlock = TextBlock | ImageBlock | DocumentBlock;
 
@@ -468,7 +473,7 @@ export interface CreateSession {
   options?: SessionOptions | undefined;
 }
 
-/** Credential is a secret; "" if there is none. */
+/** A secret; "" if there is none. */
 export interface Credential {
   secret: string;
 }
@@ -482,44 +487,48 @@ export interface CredentialQuery {
 /**
  * CredentialSource says where secrets come from (RE5).
  *
- * - `memory`: Secrets, and what credential/set adds; gone with the process
+ * - `memory`: `secrets`, and what credential/set adds; gone with the process
  * - `environment`: the runtime's environment, for example OPENAI_API_KEY
- * - `file`: File, a JSON object of secrets by provider with mode 0600
+ * - `file`: `file`, a JSON object of secrets by provider with mode 0600
  * - `callback`: credential/get is called before each model call
  */
 export type CredentialSource = 'memory' | 'environment' | 'file' | 'callback';
 
 /** Credentials say where secrets for providers come from. */
 export type Credentials =
+  /** `secrets`, and what credential/set adds; gone with the process. */
   | {
       source: 'memory';
-      /** By provider, with memory */
+      /** By provider, with memory. */
       secrets?: Record<string, string> | undefined;
     }
+  /** The runtime's environment, for example OPENAI_API_KEY. */
   | {
       source: 'environment';
     }
+  /** `file`, a JSON object of secrets by provider with mode 0600. */
   | {
       source: 'file';
-      /** With file: its path */
+      /** With file: its path. */
       file: string;
     }
+  /** credential/get is called before each model call. */
   | {
       source: 'callback';
     };
 
 /**
- * Decision is an answer's verdict.
+ * An answer's verdict.
  *
- * - `allow`: approval: this call, with Arguments instead of its own where they are given
+ * - `allow`: approval: this call, with `arguments` instead of its own where they are given
  * - `allow_session`: approval: this tool, for the session
  * - `deny`: approval: not this call
- * - `succeeded`: unknown outcome: it took effect; Output is its result
- * - `failed`: unknown outcome: it did not, and will not; Reason says why
+ * - `succeeded`: unknown outcome: it took effect; `output` is its result
+ * - `failed`: unknown outcome: it did not, and will not; `reason` says why
  * - `retry`: unknown outcome: run it again under the same call ID
- * - `answered`: question: Answers says what
+ * - `answered`: question: `answers` says what
  * - `skipped`: question: nobody answers it
- * - `cancelled`: "cancelled" is how an interaction is resolved whose turn ended; nobody answers with it.
+ * - `cancelled`: how an interaction is resolved whose turn ended; nobody answers with it.
  */
 export type Decision =
   | 'allow'
@@ -535,10 +544,10 @@ export type Decision =
 /** DeleteOptions say when a session is not to be deleted. An empty one deletes whatever the session does. */
 export interface DeleteOptions {
   /**
-   * `idleBefore`, unless zero, keeps a session, with session_busy, that a turn is under way in or that was written to at that time
-   * or later.
+   * `idleBefore`, unless absent, keeps a session, with session_busy, that a turn is under way in or that was written to at that
+   * time or later.
    */
-  idleBefore?: string | undefined;
+  idleBefore?: Timestamp | undefined;
 }
 
 /** DeleteSession deletes a session. */
@@ -548,8 +557,8 @@ export interface DeleteSession {
 }
 
 /**
- * Delta is the data of text_delta and reasoning_delta. A client drops the text that it has when any of call, attempt and epoch
- * changes. `from` is the byte offset of `text` in the attempt's text so far.
+ * The data of text_delta and reasoning_delta. A client drops the text that it has when any of call, attempt and epoch changes.
+ * `from` is the byte offset of `text` in the attempt's text so far.
  */
 export interface Delta {
   call: number;
@@ -559,10 +568,10 @@ export interface Delta {
   text: string;
 }
 
-/** A PDF, or a text file */
+/** A PDF, or a text file. */
 export interface DocumentBlock {
   type: 'document';
-  /** `name` is what the file is called in this message: a label of 1 to 255 bytes without control characters. */
+  /** What the file is called in this message: a label of 1 to 255 bytes without control characters. */
   name: string;
   source: Source;
 }
@@ -570,9 +579,9 @@ export interface DocumentBlock {
 /**
  * Effect says what a repetition of a tool's action would do (RE3). Left out, it means "sideEffect".
  *
- * - `sideEffect`: "sideEffect" must not happen twice: after a crash its outcome is unknown until it is inspected.
- * - `idempotent`: "idempotent" may be repeated under the same call ID without a second effect.
- * - `readOnly`: "readOnly" changes nothing.
+ * - `sideEffect`: must not happen twice: after a crash its outcome is unknown until it is inspected.
+ * - `idempotent`: may be repeated under the same call ID without a second effect.
+ * - `readOnly`: changes nothing.
  */
 export type Effect = 'sideEffect' | 'idempotent' | 'readOnly';
 
@@ -580,8 +589,8 @@ export type Effect = 'sideEffect' | 'idempotent' | 'readOnly';
 export type Empty = Record<string, never>;
 
 /**
- * ErrorData is the data of an error: our own form of it. The error's number is that of the code's row in the table of codes, or
- * JSON-RPC's own for what is no request: -32700, -32600, -32601.
+ * The data of an error: our own form of it. The error's number is that of the code's row in the table of codes, or JSON-RPC's own
+ * for what is no request: -32700, -32600, -32601.
  */
 export interface ErrorData {
   code: Code;
@@ -760,14 +769,14 @@ export interface ReasoningDeltaEvent extends LiveEvent {
 /** What events of the journal have. Their numbers begin at 1 and have no gaps in a session. */
 export interface JournalEvent {
   number: number;
-  time: string;
+  time: Timestamp;
   run?: string | undefined;
 }
 
 /** What live events have. They are not stored, and have no number. */
 export interface LiveEvent {
   number?: undefined;
-  time: string;
+  time: Timestamp;
   run?: string | undefined;
 }
 
@@ -782,7 +791,7 @@ declare const later: unique symbol;
 export interface UnknownEvent {
   type: UnknownEventType;
   number?: number | undefined;
-  time: string;
+  time: Timestamp;
   run?: string | undefined;
   data?: unknown;
 }
@@ -819,12 +828,12 @@ export type KnownEvent =
   | ReasoningDeltaEvent;
 
 /**
- * Event is one public event (RU3). Journalled events have numbers from 1, gap-free in a session. Live events (the delta types)
- * have number 0 and carry the attempt they belong to; they are not stored.
+ * One public event (RU3). Journalled events have numbers from 1, gap-free in a session. Live events (the delta types) have no
+ * number and carry the attempt they belong to; they are not stored.
  */
 export type Event = KnownEvent | UnknownEvent;
 
-/** EventPage is a page of events. `more` is true when there are later ones; go on after the last number. */
+/** A page of events. `more` is true when there are later ones; go on after the last number. */
 export interface EventPage {
   events: Event[];
   more?: boolean | undefined;
@@ -833,12 +842,12 @@ export interface EventPage {
 /** EventQuery pages through a session's journal. */
 export interface EventQuery {
   session: string;
-  /** Events with greater numbers */
+  /** Events with greater numbers. */
   after?: number | undefined;
   limit?: number | undefined;
 }
 
-/** EventType is a kind of event. Clients pass unknown kinds through. */
+/** A kind of event. Clients pass unknown kinds through. */
 export type EventType =
   | 'session_created'
   | 'history_imported'
@@ -870,7 +879,7 @@ export type EventType =
   | 'reasoning_delta'
   | (string & {});
 
-/** Failure is why a run failed. */
+/** Why a run failed. */
 export interface Failure {
   code: Code;
   message: string;
@@ -882,73 +891,71 @@ export interface FollowQuery {
   session: string;
   after?: number | undefined;
   /**
-   * `run`: only this run's events, ending (io.EOF) after the run's terminal event or the one that leaves it waiting. "" follows
-   * the session until closed.
+   * Only this run's events, ending after the run's terminal event or the one that leaves it waiting. Absent follows the session
+   * until closed.
    */
   run?: string | undefined;
 }
 
-/** Grant is a permission for one tool in one session (AP4). */
+/** A permission for one tool in one session (AP4). */
 export interface Grant {
   tool: string;
-  given: string;
+  given: Timestamp;
   by?: string | undefined;
 }
 
-/** GrantRevoked is the data of grant_revoked. */
+/** The data of grant_revoked. */
 export interface GrantRevoked {
   tool: string;
   by?: string | undefined;
 }
 
-/** GuardVerdict is what a guardrail said that did not simply allow (GR1). */
+/** What a guardrail said that did not simply allow (GR1). */
 export interface GuardVerdict {
   name: string;
-  /** User_input, model_input, tool_result or model_output */
   point: 'user_input' | 'model_input' | 'tool_result' | 'model_output';
-  /** `action` is "redact" or "block", or "fail" where the guardrail gave no verdict and the check failed closed. */
+  /** "redact" or "block", or "fail" where the guardrail gave no verdict and the check failed closed. */
   action: 'redact' | 'block' | 'fail';
   reason?: string | undefined;
-  /** `file` is the name of the file that it is about, "" for another text. */
+  /** The name of the file that it is about, absent for another text. */
   file?: string | undefined;
 }
 
 /**
- * HistoryImport is one item of an imported conversation (IM1). Each type has the fields that stand behind it above, and no others;
- * the zero value is no item, and is refused with invalid_history.
+ * One item of an imported conversation (IM1). Each type has fields of its own, and no others; an empty one is no item, and is
+ * refused with invalid_history.
  */
 export type HistoryImport = UserImport | AssistantImport | ToolCallImport | ToolResultImport;
 
 /**
- * HistoryImported is the data of history_imported: a message, or an answer with its calls and their results, that was given when
- * the session was created (IM1). Nothing of it was executed here.
+ * The data of history_imported: a message, or an answer with its calls and their results, that was given when the session was
+ * created (IM1). Nothing of it was executed here.
  */
 export interface HistoryImported {
   items: ImportedItem[];
 }
 
-/** HistoryItem is one item of a session's complete conversation, in the order in which the model sees it. */
+/** One item of a session's complete conversation, in the order in which the model sees it. */
 export interface HistoryItem {
-  /** `type`: "user", "assistant", "reasoning", "tool_call", "tool_result", "notice" or "summary". */
   type: 'user' | 'assistant' | 'reasoning' | 'tool_call' | 'tool_result' | 'notice' | 'summary';
-  /** Number of the event that holds it */
+  /** Number of the event that holds it. */
   event: number;
   run?: string | undefined;
-  time: string;
+  time: Timestamp;
   text?: string | undefined;
-  /** `content` are the blocks of a message with content, in their order, files by reference; `text` has its texts. */
+  /** The blocks of a message with content, in their order, files by reference; `text` has its texts. */
   content?: ContentBlock[] | undefined;
-  /** Of an imported call, the one that it was given with */
+  /** Of an imported call, the one that it was given with. */
   callId?: string | undefined;
   name?: string | undefined;
-  /** JSON text as the model gave it; of a result, what a person changed it to */
+  /** JSON text as the model gave it; of a result, what a person changed it to. */
   arguments?: string | undefined;
   output?: string | undefined;
-  /** Of a result that is not the tool's own */
+  /** Of a result that is not the tool's own. */
   code?: Code | undefined;
 }
 
-/** HistoryPage is a page of history. */
+/** A page of history. */
 export interface HistoryPage {
   items: HistoryItem[];
   next?: string | undefined;
@@ -961,36 +968,36 @@ export interface HistoryQuery {
   limit?: number | undefined;
 }
 
-/** PNG, JPEG, GIF or WebP that does not move */
+/** PNG, JPEG, GIF or WebP that does not move. */
 export interface ImageBlock {
   type: 'image';
-  /** `name` is what the file is called in this message: a label of 1 to 255 bytes without control characters. */
+  /** What the file is called in this message: a label of 1 to 255 bytes without control characters. */
   name: string;
   source: Source;
 }
 
-/** ImportedItem is one imported item; see HistoryImport. */
+/** One imported item; see HistoryImport. */
 export interface ImportedItem {
   type: 'user' | 'assistant' | 'tool_call' | 'tool_result';
   text?: string | undefined;
-  /** As it was given */
+  /** As it was given. */
   call_id?: string | undefined;
   name?: string | undefined;
-  /** JSON text */
+  /** JSON text. */
   arguments?: string | undefined;
   output?: string | undefined;
 }
 
-/** Initialize is the first request of a connection, and is made once. Any other before it is invalid_request. */
+/** The first request of a connection, and is made once. Any other before it is invalid_request. */
 export interface Initialize {
-  /** `protocolVersions` are those that the client speaks. Without one in common: incompatible_version. */
+  /** Those that the client speaks. Without one in common: incompatible_version. */
   protocolVersions: number[];
   client: ClientInfo;
   /** `credentials` say where secrets for providers come from. Absent: memory, without any. */
   credentials?: Credentials | undefined;
-  /** `providers` are speakers to models beside those that the runtime is configured with, or instead of one of the same name. */
+  /** Speakers to models beside those that the runtime is configured with, or instead of one of the same name. */
   providers?: Provider[] | undefined;
-  /** `actionCheck`: the client has a hard check of its own, and action/check is called before each action. */
+  /** The client has a hard check of its own, and action/check is called before each action. */
   actionCheck?: boolean | undefined;
   /** `scratchDir` holds the sessions' private workspaces. Absent: the user's cache directory. */
   scratchDir?: string | undefined;
@@ -1006,7 +1013,7 @@ export interface Initialized {
   maxMessageBytes: number;
 }
 
-/** Inspection is what became of an attempt: succeeded or failed, with `output`; not_started, running, unknown. */
+/** What became of an attempt: succeeded or failed, with `output`; not_started, running, unknown. */
 export type Inspection =
   | {
       outcome: 'succeeded' | 'failed';
@@ -1016,14 +1023,14 @@ export type Inspection =
       outcome: 'not_started' | 'running' | 'unknown';
     };
 
-/** Interaction is a durable question to a person. */
+/** A durable question to a person. */
 export type Interaction = ApprovalInteraction | QuestionInteraction | UnknownOutcomeInteraction;
 
-/** InteractionCall is the tool call that an interaction is about. */
+/** The tool call that an interaction is about. */
 export interface InteractionCall {
   call_id: string;
   name: string;
-  /** JSON text */
+  /** JSON text. */
   arguments?: string | undefined;
   attempt?: number | undefined;
 }
@@ -1031,7 +1038,7 @@ export interface InteractionCall {
 /** InteractionKind says what a person is asked. */
 export type InteractionKind = 'approval' | 'question' | 'unknown_outcome';
 
-/** InteractionPage is a page of open interactions; each carries its session in its ID's beginning. */
+/** A page of open interactions; each carries its session in its ID's beginning. */
 export interface InteractionPage {
   interactions: SessionInteraction[];
   next?: string | undefined;
@@ -1044,7 +1051,7 @@ export interface InteractionQuery {
   limit?: number | undefined;
 }
 
-/** InteractionRequired is the data of interaction_required. */
+/** The data of interaction_required. */
 export type InteractionRequired =
   | {
       id: string;
@@ -1070,7 +1077,7 @@ export type InteractionRequired =
     };
 
 /**
- * InteractionResolved is the data of interaction_resolved. `decision` is an answer's, or "cancelled".
+ * The data of interaction_resolved. `decision` is an answer's, or "cancelled".
  *
  * `by` is "reviewer" where the reviewer decided, "grant" where a grant was given while it was asked, and "agent" where the agent
  * skips questions.
@@ -1080,7 +1087,7 @@ export interface InteractionResolved {
   decision: Decision;
   by?: string | undefined;
   reason?: string | undefined;
-  /** What a person changed the call's to */
+  /** What a person changed the call's to. */
   arguments?: JsonValue | undefined;
   answers?: string[] | undefined;
   review?: Review | undefined;
@@ -1090,7 +1097,7 @@ export interface InteractionResolved {
 export interface Limits {
   /** `maxModelCalls` counts every call of the turn, the closing one included. Default 32. */
   maxModelCalls?: number | undefined;
-  /** `maxOutputTokens` is the output budget of the whole turn, the summary reserve included. Default: none. */
+  /** The output budget of the whole turn, the summary reserve included. Default: none. */
   maxOutputTokens?: number | undefined;
   /** `maxOutputTokensPerCall` bounds one working call. Default 8,192, lowered to the model's own maximum. */
   maxOutputTokensPerCall?: number | undefined;
@@ -1098,7 +1105,7 @@ export interface Limits {
   summaryTokens?: number | undefined;
 }
 
-/** ModelCall is a request on its way to a model (GR4). */
+/** A request on its way to a model (GR4). */
 export interface ModelCall {
   callback: string;
   session: SessionReference;
@@ -1110,42 +1117,40 @@ export interface ModelCall {
   owner?: string | undefined;
   metadata?: Record<string, string> | undefined;
   hook: string;
-  /** Turn, review, compaction */
   purpose: 'turn' | 'review' | 'compaction';
   provider: string;
   request: ModelRequest;
 }
 
-/** ModelCallFailed is the data of model_call_failed. */
+/** The data of model_call_failed. */
 export interface ModelCallFailed {
   call: number;
   attempt: number;
   code: Code;
   message: string;
-  /** `retry_at` is when the next attempt may start; zero when there is none. */
-  retry_at?: string | undefined;
+  /** When the next attempt may start; absent when there is none. */
+  retry_at?: Timestamp | undefined;
   usage?: Usage | undefined;
   guardrails?: GuardVerdict[] | undefined;
 }
 
-/** ModelCallFinished is the data of model_call_finished. */
+/** The data of model_call_finished. */
 export interface ModelCallFinished {
   call: number;
   attempt: number;
   text?: string | undefined;
   calls?: RequestCall[] | undefined;
-  /** "end", "tool_calls", "output_limit" or "filtered" */
   stop: 'end' | 'tool_calls' | 'output_limit' | 'filtered';
   usage: Usage;
   /** `guardrails` says what guardrails did to the request or to this answer. */
   guardrails?: GuardVerdict[] | undefined;
 }
 
-/** ModelCallStarted is the data of model_call_started. */
+/** The data of model_call_started. */
 export interface ModelCallStarted {
-  /** 1 for the turn's first */
+  /** 1 for the turn's first. */
   call: number;
-  /** 1 for the call's first */
+  /** 1 for the call's first. */
   attempt: number;
   epoch: number;
   model: ModelRef;
@@ -1153,9 +1158,8 @@ export interface ModelCallStarted {
   closing?: boolean | undefined;
 }
 
-/** ModelItem is one item of the conversation. */
+/** One item of the conversation. */
 export interface ModelItem {
-  /** User, assistant, reasoning, tool_call, tool_result */
   type: 'user' | 'assistant' | 'reasoning' | 'tool_call' | 'tool_result';
   text?: string | undefined;
   parts?: ModelPart[] | undefined;
@@ -1166,16 +1170,16 @@ export interface ModelItem {
   failed?: boolean | undefined;
 }
 
-/** ModelPart is a piece of a user's item: a text, or a file where `mediaType` is set. */
+/** A piece of a user's item: a text, or a file where `mediaType` is set. */
 export interface ModelPart {
-  /** Of a text file its content */
+  /** Of a text file its content. */
   text?: string | undefined;
   name?: string | undefined;
   mediaType?: string | undefined;
   id?: string | undefined;
   size?: number | undefined;
-  /** Of an image or a PDF, base64 in JSON */
-  data?: string | undefined;
+  /** Of an image or a PDF, base64 in JSON. */
+  data?: Base64 | undefined;
 }
 
 /** ModelRef names a model of a provider. `provider` names are matched without case and stored in one spelling. */
@@ -1184,7 +1188,7 @@ export interface ModelRef {
   name: string;
 }
 
-/** ModelRequest is the whole of it, without its credential. */
+/** The whole of it, without its credential. */
 export interface ModelRequest {
   model: string;
   instructions?: string | undefined;
@@ -1194,7 +1198,7 @@ export interface ModelRequest {
   maxOutputTokens?: number | undefined;
 }
 
-/** ModelTool is what a model is told of a tool. */
+/** What a model is told of a tool. */
 export interface ModelTool {
   name: string;
   description?: string | undefined;
@@ -1209,32 +1213,31 @@ export interface Next {
 }
 
 /**
- * Part is a line that holds a piece of a message that does not fit one: the parameters of rpc/part. The pieces, in the order of
- * the lines, are the message's JSON. They are cut between characters.
+ * A line that holds a piece of a message that does not fit one: the parameters of rpc/part. The pieces, in the order of the lines,
+ * are the message's JSON. They are cut between characters.
  */
 export interface Part {
-  /** Any name of at most 64 bytes that the message has alone while it is under way */
+  /** Any name of at most 64 bytes that the message has alone while it is under way. */
   message: string;
   data: string;
   last?: boolean | undefined;
 }
 
-/** Provider is a speaker to models. */
+/** A speaker to models. */
 export interface Provider {
   name: string;
-  /** `protocol` is "openai-chat", "openai-responses", "anthropic" or "google". */
   protocol: 'openai-chat' | 'openai-responses' | 'anthropic' | 'google';
   baseURL: string;
   headers?: Record<string, string> | undefined;
-  /** `keyOptional`: the server may need no credential, so that turns do not wait for one. */
+  /** The server may need no credential, so that turns do not wait for one. */
   keyOptional?: boolean | undefined;
 }
 
-/** Question is what the model asks a person (AP9). A person may answer with text of their own also where there are choices. */
+/** What the model asks a person (AP9). A person may answer with text of their own also where there are choices. */
 export interface Question {
   text: string;
   choices?: Choice[] | undefined;
-  /** `multiple`: several answers may be given. */
+  /** Several answers may be given. */
   multiple?: boolean | undefined;
 }
 
@@ -1242,15 +1245,15 @@ export interface QuestionInteraction {
   id: string;
   kind: 'question';
   run: string;
-  /** `call` is the action in question; its parts may be withheld. */
+  /** The action in question; its parts may be withheld. */
   call?: InteractionCall | undefined;
-  /** `question` is what the model asks, with "question". */
+  /** What the model asks, with "question". */
   question: Question;
-  /** `review` is what a reviewer found before a person was asked (AP5). */
+  /** What a reviewer found before a person was asked (AP5). */
   review?: Review | undefined;
   /** `origin` says where the action comes from: the session's own agent, or a child. */
   origin?: string | undefined;
-  asked: string;
+  asked: Timestamp;
 }
 
 /** RegisterAgent stores a definition, or finds that it is stored already. */
@@ -1262,7 +1265,6 @@ export interface RegisterAgent {
 /** RegisterGuardrail makes a guardrail of the client's available. Its name must be new. */
 export interface RegisterGuardrail {
   name: string;
-  /** User_input, model_input, tool_result, model_output */
   points: ('user_input' | 'model_input' | 'tool_result' | 'model_output')[];
   timeoutMs?: number | undefined;
 }
@@ -1280,16 +1282,16 @@ export interface RegisterTools {
   tools: Tool[];
 }
 
-/** RequestCall is one tool call that the model asked for. */
+/** One tool call that the model asked for. */
 export interface RequestCall {
   call_id: string;
   name: string;
   arguments: string;
-  /** `code` is why the call is not run, "" when it may be. */
+  /** Why the call is not run, absent when it may be. */
   code?: Code | undefined;
   /**
-   * `approved_by` is "policy", "grant", "never", "builtin" or "permission" where nobody is asked, "" where a person or the
-   * reviewer is, or where the application's own check comes first (tool_call_checked says it then).
+   * "policy", "grant", "never", "builtin" or "permission" where nobody is asked, absent where a person or the reviewer is, or
+   * where the application's own check comes first (tool_call_checked says it then).
    */
   approved_by?: string | undefined;
 }
@@ -1301,22 +1303,22 @@ export interface Resolve {
   answer: Answer;
 }
 
-/** Result is a run's result, or where it stands while it waits (RU2). */
+/** A run's result, or where it stands while it waits (RU2). */
 export interface Result {
   run: string;
   status: RunStatus;
-  /** `text` is the last answer's text, `content` the same in the form that messages have. */
+  /** The last answer's text, `content` the same in the form that messages have. */
   text: string;
   content?: ContentBlock[] | undefined;
-  /** `interactions` are the open ones, with "interrupted". */
+  /** The open ones, with "interrupted". */
   interactions?: Interaction[] | undefined;
   /** `waitingFor` says what else keeps an interrupted run, for example credentials_missing. */
   waitingFor?: WaitReason[] | undefined;
   /** `error` tells why, with "failed". */
   error?: Failure | undefined;
   /**
-   * `usage` is all that the turn used; `auxiliaryUsage` is the part of it that reviewer and compaction calls used, which the
-   * turn's limits do not count (LI6).
+   * All that the turn used; `auxiliaryUsage` is the part of it that reviewer and compaction calls used, which the turn's limits do
+   * not count (LI6).
    */
   usage: Usage;
   auxiliaryUsage?: Usage | undefined;
@@ -1329,35 +1331,35 @@ export interface Result {
 /** ResumeSession checks a reference. */
 export interface ResumeSession {
   reference: SessionReference;
-  /** The name that the caller expects */
+  /** The name that the caller expects. */
   agent: string;
 }
 
 /**
- * Review is a reviewer's verdict on an action (AP5). Where there is none, since the reviewer could not be asked or did not answer
- * as it must, `verdict` is unsure and `code` says why: that is no refusal (AP6).
+ * A reviewer's verdict on an action (AP5). Where there is none, since the reviewer could not be asked or did not answer as it
+ * must, `verdict` is unsure and `code` says why: that is no refusal (AP6).
  */
 export interface Review {
   verdict: ReviewVerdict;
-  /** `reason` is the reviewer's, at most 500 bytes of plain text. A model never sees it. */
+  /** The reviewer's, at most 500 bytes of plain text. A model never sees it. */
   reason?: string | undefined;
   code?: Code | undefined;
 }
 
 /**
- * ReviewFinished is the data of review_finished. Unless it is followed by another attempt, or its turn was cancelled meanwhile,
- * its interaction follows at once, also where nobody is asked.
+ * The data of review_finished. Unless it is followed by another attempt, or its turn was cancelled meanwhile, its interaction
+ * follows at once, also where nobody is asked.
  */
 export interface ReviewFinished {
   call_id: string;
   attempt: number;
   review: Review;
-  /** `again`: the attempt was lost with its process, and another follows. */
+  /** The attempt was lost with its process, and another follows. */
   again?: boolean | undefined;
   usage: Usage;
 }
 
-/** ReviewStarted is the data of review_started: the reviewer model is asked about a call (AP5). */
+/** The data of review_started: the reviewer model is asked about a call (AP5). */
 export interface ReviewStarted {
   call_id: string;
   attempt: number;
@@ -1366,7 +1368,7 @@ export interface ReviewStarted {
 }
 
 /**
- * ReviewVerdict is what a reviewer model says about an action.
+ * What a reviewer model says about an action.
  *
  * - `unsure`: a person is asked
  */
@@ -1389,16 +1391,16 @@ export interface RunID {
 export interface RunReference {
   session: string;
   run: string;
-  /** `accepted` is the number of the run's turn_accepted event: Events after it are the run's own. */
+  /** The number of the run's turn_accepted event: Events after it are the run's own. */
   accepted: number;
-  /** `repeated` is true when the submission ID had been accepted before. */
+  /** True when the submission ID had been accepted before. */
   repeated?: boolean | undefined;
 }
 
-/** RunStatus is how a run stands (RU2). Interrupted is not an end. */
+/** How a run stands (RU2). Interrupted is not an end. */
 export type RunStatus = 'completed' | 'interrupted' | 'limit_reached' | 'cancelled' | 'failed';
 
-/** SessionCreated is the data of session_created. */
+/** The data of session_created. */
 export interface SessionCreated {
   agent: string;
   digest: string;
@@ -1412,79 +1414,76 @@ export interface SessionID {
   session: string;
 }
 
-/** SessionInfo is one row of a list of sessions. */
+/** One row of a list of sessions. */
 export interface SessionInfo {
   reference: SessionReference;
   activity: Activity;
   owner?: string | undefined;
   metadata?: Record<string, string> | undefined;
-  created: string;
-  updated: string;
+  created: Timestamp;
+  updated: Timestamp;
   lastEvent: number;
-  /** Why the session is set aside */
+  /** Why the session is set aside. */
   parked?: string | undefined;
 }
 
-/** SessionInteraction is an open interaction and the session that it belongs to. */
+/** An open interaction and the session that it belongs to. */
 export type SessionInteraction =
   | {
       session: string;
       id: string;
       kind: 'approval';
       run: string;
-      /** `call` is the action in question; its parts may be withheld. */
+      /** The action in question; its parts may be withheld. */
       call?: InteractionCall | undefined;
-      /** `review` is what a reviewer found before a person was asked (AP5). */
+      /** What a reviewer found before a person was asked (AP5). */
       review?: Review | undefined;
       /** `origin` says where the action comes from: the session's own agent, or a child. */
       origin?: string | undefined;
-      asked: string;
+      asked: Timestamp;
     }
   | {
       session: string;
       id: string;
       kind: 'question';
       run: string;
-      /** `call` is the action in question; its parts may be withheld. */
+      /** The action in question; its parts may be withheld. */
       call?: InteractionCall | undefined;
-      /** `question` is what the model asks, with "question". */
+      /** What the model asks, with "question". */
       question: Question;
-      /** `review` is what a reviewer found before a person was asked (AP5). */
+      /** What a reviewer found before a person was asked (AP5). */
       review?: Review | undefined;
       /** `origin` says where the action comes from: the session's own agent, or a child. */
       origin?: string | undefined;
-      asked: string;
+      asked: Timestamp;
     }
   | {
       session: string;
       id: string;
       kind: 'unknown_outcome';
       run: string;
-      /** `call` is the action in question; its parts may be withheld. */
+      /** The action in question; its parts may be withheld. */
       call?: InteractionCall | undefined;
-      /** `review` is what a reviewer found before a person was asked (AP5). */
+      /** What a reviewer found before a person was asked (AP5). */
       review?: Review | undefined;
       /** `origin` says where the action comes from: the session's own agent, or a child. */
       origin?: string | undefined;
-      asked: string;
+      asked: Timestamp;
     };
 
-/**
- * SessionOptions are the options of a new session (SE1). An empty one is a session with a private scratch directory and the
- * agent's own settings.
- */
+/** The options of a new session (SE1). An empty one is a session with a private scratch directory and the agent's own settings. */
 export interface SessionOptions {
-  /** `workspace` is the working directory that tools are told. Empty: a private scratch directory. */
+  /** The working directory that tools are told. Empty: a private scratch directory. */
   workspace?: string | undefined;
-  /** `scratch`: absent decides by `workspace`; true together with `workspace`, and false without one, are refused (SE5). */
+  /** Absent decides by `workspace`; true together with `workspace`, and false without one, are refused (SE5). */
   scratch?: boolean | undefined;
   model?: ModelRef | undefined;
   autoApproverContext?: string | undefined;
   compaction?: CompactionOptions | undefined;
   autoSkipQuestions?: boolean | undefined;
   /**
-   * `initialHistory` is a conversation that the session begins with (IM1). It is data: nothing of it is executed, no permission
-   * comes with it, and it is stored with the session or not at all. Without items the session begins empty.
+   * A conversation that the session begins with (IM1). It is data: nothing of it is executed, no permission comes with it, and it
+   * is stored with the session or not at all. Without items the session begins empty.
    */
   initialHistory?: HistoryImport[] | undefined;
   metadata?: Record<string, string> | undefined;
@@ -1493,7 +1492,7 @@ export interface SessionOptions {
   idempotencyKey?: string | undefined;
 }
 
-/** SessionPage is a page of sessions. */
+/** A page of sessions. */
 export interface SessionPage {
   sessions: SessionInfo[];
   next?: string | undefined;
@@ -1504,37 +1503,34 @@ export interface SessionQuery {
   owner?: string | undefined;
   agent?: string | undefined;
   activity?: Activity | undefined;
-  /** Last updated before; for retention */
-  before?: string | undefined;
+  /** Last updated before; for retention. */
+  before?: Timestamp | undefined;
   cursor?: string | undefined;
   limit?: number | undefined;
 }
 
-/**
- * SessionReference is a small value without secrets that a program keeps to find its session again (SE2). It survives JSON; it is
- * no permission.
- */
+/** A small value without secrets that a program keeps to find its session again (SE2). It survives JSON; it is no permission. */
 export interface SessionReference {
   store: string;
   session: string;
   agent: string;
 }
 
-/** SessionState is a session as its journal and lease say at one moment, the same in every process (SE3). */
+/** A session as its journal and lease say at one moment, the same in every process (SE3). */
 export interface SessionState {
   session: string;
   agent: string;
   activity: Activity;
-  /** `run` is the current turn's run, "" when idle. */
+  /** The current turn's run, absent when idle. */
   run?: string | undefined;
   /** `holder` and `leaseUntil` name the process that works on the session, while `activity` is running or recovering. */
   holder?: string | undefined;
-  leaseUntil?: string | undefined;
+  leaseUntil?: Timestamp | undefined;
   /** `waitingFor` names what keeps a waiting session: an open interaction, or what this process lacks. */
   waitingFor?: WaitReason[] | undefined;
-  /** `interactions` are the open ones, oldest first. */
+  /** The open ones, oldest first. */
   interactions?: Interaction[] | undefined;
-  /** `unknownActions` are side effects that had started when their process ended and whose outcome is not settled. */
+  /** Side effects that had started when their process ended and whose outcome is not settled. */
   unknownActions?: UnknownAction[] | undefined;
   timers?: Timer[] | undefined;
   /** `queue` holds the runs that wait for the current one, in order. */
@@ -1545,14 +1541,14 @@ export interface SessionState {
   usage: Usage;
   metadata?: Record<string, string> | undefined;
   owner?: string | undefined;
-  created: string;
-  /** `lastEvent` is the number of the newest event; Events with After set to it gives what comes later. */
+  created: Timestamp;
+  /** The number of the newest event; Events with After set to it gives what comes later. */
   lastEvent: number;
 }
 
 /**
- * SessionTakenOver is the data of session_taken_over: another process goes on, or is to: then `process` is "", and the one that
- * held the session lacks what the turn needs.
+ * The data of session_taken_over: another process goes on, or is to: then `process` is absent, and the one that held the session
+ * lacks what the turn needs.
  */
 export interface SessionTakenOver {
   epoch: number;
@@ -1567,26 +1563,26 @@ export interface SetCredential {
 }
 
 /**
- * Source is where a file's bytes are. There are no others: addresses and providers' own file IDs are refused, and so is the zero
- * value, with invalid_request.
+ * Where a file's bytes are. There are no others: addresses and providers' own file IDs are refused, and so is an empty one, with
+ * invalid_request.
  */
 export type Source = Base64Source | TextSource | AttachmentSource;
 
 /**
  * SourceType says where a file's bytes are.
  *
- * - `base64`: in Data, in standard base64
- * - `text`: in Data as they are; of documents
- * - `attachment`: stored: ID names them
+ * - `base64`: in `data`, in standard base64
+ * - `text`: in `data` as they are; of documents
+ * - `attachment`: stored: `id` names them
  */
 export type SourceType = 'base64' | 'text' | 'attachment';
 
-/** Submission is one message to a session: `text`, or `content`. */
+/** One message to a session: `text`, or `content`. */
 export interface Submission {
   session: string;
-  /** `text` is a message without files: 1 to 256,000 bytes of UTF-8 without NUL. */
+  /** A message without files: 1 to 256,000 bytes of UTF-8 without NUL. */
   text?: string | undefined;
-  /** `content` is a message of blocks, whose order is kept (AT1): 1 to 32 of them. */
+  /** A message of blocks, whose order is kept (AT1): 1 to 32 of them. */
   content?: ContentBlock[] | undefined;
   options?: TurnOptions | undefined;
 }
@@ -1598,39 +1594,39 @@ export interface Subscription {
 
 export interface TextBlock {
   type: 'text';
-  /** Of a text block */
+  /** Of a text block. */
   text: string;
 }
 
-/** In `data` as they are; of documents */
+/** In `data` as they are; of documents. */
 export interface TextSource {
   type: 'text';
   /**
-   * `mediaType` is what the file is said to be; with "attachment" it may be absent. What it is in truth is found in its bytes, and
-   * one that differs is refused (AT4).
+   * What the file is said to be; with "attachment" it may be absent. What it is in truth is found in its bytes, and one that
+   * differs is refused (AT4).
    */
   mediaType?: string | undefined;
   data: string;
 }
 
-/** Timer is something that will happen by itself at a time: a retry, an inspection. */
+/** Something that will happen by itself at a time: a retry, an inspection. */
 export interface Timer {
   kind: string;
   run?: string | undefined;
-  at: string;
+  at: Timestamp;
 }
 
-/** Tool is a tool of the client's. */
+/** A tool of the client's. */
 export interface Tool {
-  /** `name` is the catalogue name, for example "app.lookup"; the model sees it as "app__lookup" (AG5). */
+  /** The catalogue name, for example "app.lookup"; the model sees it as "app__lookup" (AG5). */
   name: string;
   description?: string | undefined;
-  /** `inputSchema` is a JSON Schema (2020-12) of an object. */
+  /** A JSON Schema (2020-12) of an object. */
   inputSchema: JsonObject;
   effect?: Effect | undefined;
   /** `timeoutMs` bounds one attempt; 0 is the runtime's default. */
   timeoutMs?: number | undefined;
-  /** `inspect`: tool/inspect may be called (RE3). */
+  /** tool/inspect may be called (RE3). */
   inspect?: boolean | undefined;
   /**
    * `handle` comes back with each call of this tool. By it a client tells apart two that have one name and declare different
@@ -1639,7 +1635,7 @@ export interface Tool {
   handle?: string | undefined;
 }
 
-/** ToolCall is a call of a tool, to be run or to be inspected. */
+/** A call of a tool, to be run or to be inspected. */
 export interface ToolCall {
   callback: string;
   session: SessionReference;
@@ -1653,60 +1649,56 @@ export interface ToolCall {
   /** `callId` is in the context, and the same in every attempt: the idempotency key. */
   attempt: number;
   epoch: number;
-  /** Catalogue name */
+  /** Catalogue name. */
   tool: string;
   handle?: string | undefined;
   effect: Effect;
   arguments: JsonObject;
   /**
-   * `startBefore` is until when the body may begin, absent for no bound and to inspect. A client that gets to it later answers
-   * too_late, and has not begun; the runtime looks whether the session is still its own, and asks again.
+   * Until when the body may begin, absent for no bound and to inspect. A client that gets to it later answers too_late, and has
+   * not begun; the runtime looks whether the session is still its own, and asks again.
    */
-  startBefore?: string | undefined;
+  startBefore?: Timestamp | undefined;
 }
 
-/**
- * ToolCallChecked is the data of tool_call_checked: the application's own check let the call pass (AP2). `approved_by` is as in
- * RequestCall.
- */
+/** The data of tool_call_checked: the application's own check let the call pass (AP2). `approved_by` is as in RequestCall. */
 export interface ToolCallChecked {
   call_id: string;
   approved_by?: string | undefined;
 }
 
-/** ToolCallFinished is the data of tool_call_finished. */
+/** The data of tool_call_finished. */
 export interface ToolCallFinished {
   call_id: string;
   name?: string | undefined;
   attempt?: number | undefined;
   output: string;
-  /** `code` is why there is no output of the tool's own, "" after a success. */
+  /** Why there is no output of the tool's own, absent after a success. */
   code?: Code | undefined;
   guardrails?: GuardVerdict[] | undefined;
 }
 
 export interface ToolCallImport {
   type: 'tool_call';
-  /** Any text that is the call's alone */
+  /** Any text that is the call's alone. */
   callId: string;
-  /** `name` is a tool's name in the form in which models see one: 1–64 of A–Z a–z 0–9 _ -. The agent need not have it. */
+  /** A tool's name in the form in which models see one: 1–64 of A–Z a–z 0–9 _ -. The agent need not have it. */
   name: string;
-  /** A JSON object */
+  /** A JSON object. */
   arguments: JsonObject;
 }
 
-/** ToolCallInspected is the data of tool_call_inspected. */
+/** The data of tool_call_inspected. */
 export interface ToolCallInspected {
   call_id: string;
   attempt: number;
-  /** Succeeded, failed, not_started, running, unknown */
   answer: 'succeeded' | 'failed' | 'not_started' | 'running' | 'unknown';
-  again?: string | undefined;
+  again?: Timestamp | undefined;
 }
 
 /**
- * ToolCallLost is the data of tool_call_lost. `again` is true when the action is repeatable and runs again under the same call ID;
- * otherwise its outcome is unknown until it is settled (RE3).
+ * The data of tool_call_lost. `again` is true when the action is repeatable and runs again under the same call ID; otherwise its
+ * outcome is unknown until it is settled (RE3).
  */
 export interface ToolCallLost {
   call_id: string;
@@ -1715,8 +1707,8 @@ export interface ToolCallLost {
 }
 
 /**
- * ToolCallReturned is the data of tool_call_returned: the body has returned, and hooks or guardrails look at its output, which is
- * not stored yet. When the process ends before they are done, that output is lost.
+ * The data of tool_call_returned: the body has returned, and hooks or guardrails look at its output, which is not stored yet. When
+ * the process ends before they are done, that output is lost.
  */
 export interface ToolCallReturned {
   call_id: string;
@@ -1724,7 +1716,7 @@ export interface ToolCallReturned {
   failed?: boolean | undefined;
 }
 
-/** ToolCallStarted is the data of tool_call_started: the intent, durable before a side effect's body runs. */
+/** The data of tool_call_started: the intent, durable before a side effect's body runs. */
 export interface ToolCallStarted {
   call_id: string;
   name: string;
@@ -1732,22 +1724,22 @@ export interface ToolCallStarted {
   epoch: number;
 }
 
-/** ToolDeclaration is the part of a tool that belongs to the agent's identity: what the model sees, and the declared effect (AG4). */
+/** The part of a tool that belongs to the agent's identity: what the model sees, and the declared effect (AG4). */
 export interface ToolDeclaration {
-  /** `name` is the catalogue name, for example "app.lookup"; the model sees it as "app__lookup" (AG5). */
+  /** The catalogue name, for example "app.lookup"; the model sees it as "app__lookup" (AG5). */
   name: string;
   description?: string | undefined;
-  /** `inputSchema` is a JSON Schema (2020-12) of an object. */
+  /** A JSON Schema (2020-12) of an object. */
   inputSchema: JsonObject;
   effect?: Effect | undefined;
 }
 
-/** ToolOutput is what a tool returned, or what stands for it. */
+/** What a tool returned, or what stands for it. */
 export interface ToolOutput {
   output: string;
 }
 
-/** ToolResult is a tool's result on its way to model and journal. */
+/** A tool's result on its way to model and journal. */
 export interface ToolResult {
   callback: string;
   session: SessionReference;
@@ -1762,24 +1754,24 @@ export interface ToolResult {
   tool: string;
   arguments: JsonValue;
   output: string;
-  /** "" for a success */
+  /** Absent for a success. */
   code?: Code | undefined;
 }
 
 export interface ToolResultImport {
   type: 'tool_result';
-  /** Any text that is the call's alone */
+  /** Any text that is the call's alone. */
   callId: string;
   output: string;
 }
 
-/** TurnAccepted is the data of turn_accepted. */
+/** The data of turn_accepted. */
 export interface TurnAccepted {
-  /** `text` is the message; of one with content its text blocks, joined by empty lines. */
+  /** The message; of one with content its text blocks, joined by empty lines. */
   text: string;
-  /** `content` are the blocks of a message with content, files by reference (AT6). */
+  /** The blocks of a message with content, files by reference (AT6). */
   content?: AcceptedBlock[] | undefined;
-  /** `kind` is "" for a message and "compaction" for a run that only summarises (CO1). */
+  /** Absent for a message and "compaction" for a run that only summarises (CO1). */
   kind?: string | undefined;
   queued?: boolean | undefined;
   submission_id?: string | undefined;
@@ -1788,14 +1780,14 @@ export interface TurnAccepted {
   guardrails?: GuardVerdict[] | undefined;
 }
 
-/** TurnEnded is the data of turn_ended. */
+/** The data of turn_ended. */
 export interface TurnEnded {
   status: RunStatus;
-  /** `answer` is the number of the model_call_finished event with the run's last text, 0 if there is none. */
+  /** The number of the model_call_finished event with the run's last text, 0 if there is none. */
   answer?: number | undefined;
   error?: Failure | undefined;
   usage: Usage;
-  /** `auxiliary_usage` is the part of `usage` that reviewer and compaction calls used. */
+  /** The part of `usage` that reviewer and compaction calls used. */
   auxiliary_usage?: Usage | undefined;
   model_calls: number;
   auto_approved?: number | undefined;
@@ -1816,11 +1808,11 @@ export interface TurnOptions {
   whenBusy?: WhenBusy | undefined;
   autoApproverContext?: string | undefined;
   compaction?: CompactionOptions | undefined;
-  /** `guardrails` are added to the agent's, by their registered names (GR1). */
+  /** Added to the agent's, by their registered names (GR1). */
   guardrails?: string[] | undefined;
 }
 
-/** Unit is a text that a guardrail looks at. */
+/** A text that a guardrail looks at. */
 export interface Unit {
   callback: string;
   session: SessionReference;
@@ -1834,21 +1826,21 @@ export interface Unit {
   guardrail: string;
   point: 'user_input' | 'model_input' | 'tool_result' | 'model_output';
   text: string;
-  /** Of a tool's result */
+  /** Of a tool's result. */
   tool?: string | undefined;
-  /** The text file's name */
+  /** The text file's name. */
   file?: string | undefined;
 }
 
-/** UnknownAction is a started action without a known outcome (RE3). */
+/** A started action without a known outcome (RE3). */
 export interface UnknownAction {
   callId: string;
   tool: string;
   attempt: number;
   /**
-   * `interaction` is the open question about it: "" while it is being inspected, and for a call that was closed as unknown, by its
-   * turn's cancellation or by "tell_model". Such a one is listed until its outcome arrives after all (tool_outcome_late) or 16
-   * newer ones have taken its place.
+   * The open question about it: absent while it is being inspected, and for a call that was closed as unknown, by its turn's
+   * cancellation or by "tell_model". Such a one is listed until its outcome arrives after all (tool_outcome_late) or 16 newer ones
+   * have taken its place.
    */
   interaction?: string | undefined;
 }
@@ -1865,42 +1857,42 @@ export interface UnknownOutcomeInteraction {
   id: string;
   kind: 'unknown_outcome';
   run: string;
-  /** `call` is the action in question; its parts may be withheld. */
+  /** The action in question; its parts may be withheld. */
   call?: InteractionCall | undefined;
-  /** `review` is what a reviewer found before a person was asked (AP5). */
+  /** What a reviewer found before a person was asked (AP5). */
   review?: Review | undefined;
   /** `origin` says where the action comes from: the session's own agent, or a child. */
   origin?: string | undefined;
-  asked: string;
+  asked: Timestamp;
 }
 
 /**
- * Upload is a file in a session, stored or on its way. The same bytes are one upload: `name` is what they were called first, and
- * `mediaType` what they were stored as, whatever later ones say.
+ * A file in a session, stored or on its way. The same bytes are one upload: `name` is what they were called first, and `mediaType`
+ * what they were stored as, whatever later ones say.
  */
 export interface Upload {
   id: string;
   name: string;
-  /** What was announced; from the commit on what was found */
+  /** What was announced; from the commit on what was found. */
   mediaType?: string | undefined;
   size: number;
   sha256: string;
   state: UploadState;
-  /** `missing` are the chunks that are not there yet, by their index from 0. */
+  /** The chunks that are not there yet, by their index from 0. */
   missing?: number[] | undefined;
   /**
-   * `expires` is when it ends unless a message refers to it by then: 24 hours after it was last begun. It is removed at the
-   * session's next upload. Zero once a message refers to it.
+   * When it ends unless a message refers to it by then: 24 hours after it was last begun. It is removed at the session's next
+   * upload. Absent once a message refers to it.
    */
-  expires?: string | undefined;
+  expires?: Timestamp | undefined;
 }
 
-/** UploadChunk is a part of a file: chunk i begins at byte i × 262,144 and has that many bytes, the last one the rest. */
+/** A part of a file: chunk i begins at byte i × 262,144 and has that many bytes, the last one the rest. */
 export interface UploadChunk {
   index: number;
-  /** Of `data`, 64 hex digits */
+  /** Of `data`, 64 hex digits. */
   sha256: string;
-  data: string;
+  data: Base64;
 }
 
 /** UploadID names an upload. */
@@ -1912,11 +1904,11 @@ export interface UploadID {
 /** UploadRequest announces a file. The same file of a session, by its `sha256`, is stored once, whatever it is called. */
 export interface UploadRequest {
   name: string;
-  /** `mediaType` may be "": then it is found out when the upload is committed. */
+  /** `mediaType` may be absent: then it is found out when the upload is committed. */
   mediaType?: string | undefined;
-  /** In bytes, 1 to 8 MiB */
+  /** In bytes, 1 to 8 MiB. */
   size: number;
-  /** Of all bytes, 64 hex digits */
+  /** Of all bytes, 64 hex digits. */
   sha256: string;
 }
 
@@ -1944,13 +1936,13 @@ export interface Usage {
 /** UsageQuery selects usage rows; days are UTC. */
 export interface UsageQuery {
   owner?: string | undefined;
-  since?: string | undefined;
+  since?: Timestamp | undefined;
 }
 
-/** UsageRow is one agent's usage on one day. */
+/** One agent's usage on one day. */
 export interface UsageRow {
   agent: string;
-  /** 2006-01-02 */
+  /** 2006-01-02. */
   day: string;
   turns: number;
   inputTokens: number;
@@ -1960,7 +1952,7 @@ export interface UsageRow {
   estimated?: boolean | undefined;
 }
 
-/** UsageRows are the rows of usage. */
+/** The rows of usage. */
 export interface UsageRows {
   rows: UsageRow[];
 }
@@ -1970,7 +1962,7 @@ export interface UserImport {
   text: string;
 }
 
-/** Verdict is a guardrail's: allow, redact with `text`, block. */
+/** A guardrail's: allow, redact with `text`, block. */
 export type Verdict =
   | {
       action: 'allow';
@@ -1985,7 +1977,7 @@ export type Verdict =
       reason?: string | undefined;
     };
 
-/** Veto is a hook's answer: with Veto the request is refused. */
+/** A hook's answer: with Veto the request is refused. */
 export interface Veto {
   veto?: boolean | undefined;
   reason?: string | undefined;
@@ -1993,7 +1985,7 @@ export interface Veto {
 
 /**
  * WaitReason says what a waiting session waits for: an interaction's ID or a time with code "", or a code such as
- * credentials_missing with the name of what is missing. Print it as a whole: String has a word for each.
+ * credentials_missing with the name of what is missing.
  */
 export interface WaitReason {
   code?: Code | undefined;
@@ -2001,7 +1993,7 @@ export interface WaitReason {
   /** `message` says what is missing and what to do, with a code. */
   message?: string | undefined;
   interaction?: string | undefined;
-  until?: string | undefined;
+  until?: Timestamp | undefined;
 }
 
 /**
@@ -2015,113 +2007,125 @@ export type WhenBusy = 'reject' | 'queue' | 'interrupt';
 
 /** What a client may ask the runtime. */
 export interface Methods {
-  /** Initialize is the first request of a connection, and is made once. Any other before it is invalid_request. */
+  /** The first request of a connection, and is made once. Any other before it is invalid_request. */
   initialize: { params: Initialize; result: Initialized };
-  /** Stops work as the end of standard input does, and answers when it is done */
+  /** Stops work as the end of standard input does, and answers when it is done. */
   shutdown: { params: Empty; result: Empty };
-  /** Empty carries nothing. */
+  /** Capabilities tell a client what this host can do before it sends anything (FA9). */
   capabilities: { params: Empty; result: Capabilities };
-  /** Of credentials that came with initialize */
+  /** Sets a provider's secret, "" to remove it. */
   'credential/set': { params: SetCredential; result: Empty };
-  /** RegisterTools makes tools available whose bodies run in the client. Later ones replace earlier ones that declare the same. */
+  /** Makes tools available whose bodies run in the client. Later ones replace earlier ones that declare the same. */
   'tool/register': { params: RegisterTools; result: Empty };
-  /** RegisterGuardrail makes a guardrail of the client's available. Its name must be new. */
+  /** Makes a guardrail of the client's available. Its name must be new. */
   'guardrail/register': { params: RegisterGuardrail; result: Empty };
-  /** RegisterHook makes a hook of the client's available, with at least one of the two functions. Its name must be new. */
+  /** Makes a hook of the client's available, with at least one of the two functions. Its name must be new. */
   'hook/register': { params: RegisterHook; result: Empty };
-  /** RegisterAgent stores a definition, or finds that it is stored already (AG3). */
+  /** Stores a definition, or finds that it is stored already (AG3). */
   'agent/register': { params: RegisterAgent; result: AgentReference };
-  /** AgentQuery pages through registered agents. */
+  /** Pages through registered agents. */
   'agent/list': { params: AgentQuery; result: AgentPage };
-  /** CreateSession returns once the session is durable (SE1). */
+  /** Returns once the session is durable (SE1). */
   'session/create': { params: CreateSession; result: SessionReference };
-  /** ResumeSession checks a reference; it creates nothing (SE2). agent is the name the caller expects. */
+  /** Checks a reference; it creates nothing (SE2). agent is the name the caller expects. */
   'session/resume': { params: ResumeSession; result: Empty };
-  /** SessionQuery pages through sessions, newest activity first. */
+  /** Pages through sessions, newest activity first. */
   'session/list': { params: SessionQuery; result: SessionPage };
-  /** SessionID names a session. */
+  /** A session as its journal and lease say at one moment, the same in every process (SE3). */
   'session/state': { params: SessionID; result: SessionState };
-  /** DeleteSession returns once the deletion is durable (SE6); deleting again changes nothing. */
+  /** Returns once the deletion is durable (SE6); deleting again changes nothing. */
   'session/delete': { params: DeleteSession; result: Empty };
   /**
-   * Compact accepts a run that summarises older history and ends (CO1). Of the options submissionId, model, whenBusy, compaction
-   * and guardrails may be given.
+   * Accepts a run that summarises older history and ends (CO1). Of the options submissionId, model, whenBusy, compaction and
+   * guardrails may be given.
    */
   'session/compact': { params: Compact; result: RunReference };
-  /** Submit returns once the message is durable (RU1). */
+  /** Returns once the message is durable (RU1). */
   'turn/submit': { params: Submission; result: RunReference };
-  /** Run finds a run by its ID. */
+  /** Finds a run by its ID. */
   'run/get': { params: RunID; result: RunReference };
   /**
-   * Cancel asks a run to end; "" names the current one. It returns once the request is durable (RU5). Cancelling a run that has
-   * ended is a no-op.
+   * Asks a run to end; "" names the current one. It returns once the request is durable (RU5). Cancelling a run that has ended is
+   * a no-op.
    */
   'run/cancel': { params: RunID; result: Empty };
-  /** Result waits until the run ends or waits for something, or until ctx ends (RU3). Waits until the run ends or waits */
+  /** Waits until the run ends or waits for something, or until its caller stops waiting (RU3). */
   'run/result': { params: RunID; result: Result };
-  /** Resolve answers an interaction; it returns once the answer is durable (AP3). */
+  /** Answers an interaction; it returns once the answer is durable (AP3). */
   'interaction/resolve': { params: Resolve; result: Empty };
-  /** Interactions lists open interactions over all sessions of an owner (SE8). */
+  /** Lists open interactions over all sessions of an owner (SE8). */
   'interaction/list': { params: InteractionQuery; result: InteractionPage };
   /**
-   * RevokeGrant takes a session grant back (AP4); it returns once that is durable. Calls that it approved and that have not begun
-   * are asked about. Without such a grant nothing changes.
+   * Takes a session grant back (AP4); it returns once that is durable. Calls that it approved and that have not begun are asked
+   * about. Without such a grant nothing changes.
    */
   'grant/revoke': { params: RevokeGrant; result: Empty };
   /**
-   * BeginUpload announces a file, or finds it where it was announced before: then Missing says what is left to send (AT5). The
-   * session's uploads that have expired are removed first.
+   * Announces a file, or finds it where it was announced before: then Missing says what is left to send (AT5). The session's
+   * uploads that have expired are removed first.
    */
   'upload/begin': { params: BeginUpload; result: Upload };
-  /** UploadChunk stores one chunk of a file; it returns once that is durable. The same again is a no-op. */
+  /** Stores one chunk of a file; it returns once that is durable. The same again is a no-op. */
   'upload/chunk': { params: Chunk; result: Empty };
-  /** CommitUpload looks at the whole file and seals it; from then on messages may refer to it by its ID. Again is a no-op. */
+  /** Looks at the whole file and seals it; from then on messages may refer to it by its ID. Again is a no-op. */
   'upload/commit': { params: UploadID; result: Upload };
-  /** Events is a page of journalled events (SE7). */
+  /** A page of journalled events (SE7). */
   'event/list': { params: EventQuery; result: EventPage };
-  /** FollowQuery subscribes to a session, or to one run of it. */
+  /** Subscribes to a session, or to one run of it. */
   'event/subscribe': { params: FollowQuery; result: Subscription };
-  /** Waits for an event */
+  /** Asks for the next events of a subscription, one request at a time. It waits until there is one. */
   'event/next': { params: Next; result: Batch };
-  /** Subscription names what event/subscribe began. At most 1,024 are open at once in a connection. */
+  /** Names what event/subscribe began. At most 1,024 are open at once in a connection. */
   'event/unsubscribe': { params: Subscription; result: Empty };
-  /** History is the complete conversation, paged (CO2). */
+  /** The complete conversation, paged (CO2). */
   'history/list': { params: HistoryQuery; result: HistoryPage };
-  /** Usage groups token counts by agent and day (SE8). */
+  /** Groups token counts by agent and day (SE8). */
   'usage/list': { params: UsageQuery; result: UsageRows };
 }
 
 /** What a client tells the runtime, and gets no answer to. */
 export interface Notifications {
-  /** A notification */
+  /**
+   * Gives up a request of the client's, by its id. Its answer still comes, mostly the error cancelled. What an event/next that was
+   * given up had fetched is lost to its subscription: end that one, and begin another behind the last event.
+   */
   'rpc/cancel': { params: CancelRequest };
-  /** A notification, of both sides */
+  /**
+   * A line that holds a piece of a message that does not fit one: the parameters of rpc/part. The pieces, in the order of the
+   * lines, are the message's JSON. They are cut between characters.
+   */
   'rpc/part': { params: Part };
 }
 
 /** What the runtime asks the client. */
 export interface Callbacks {
-  /** ToolCall is a call of a tool, to be run or to be inspected. */
+  /** A call of a tool, to be run or to be inspected. */
   'tool/run': { params: ToolCall; result: ToolOutput };
-  /** ToolCall is a call of a tool, to be run or to be inspected. */
+  /** A call of a tool, to be run or to be inspected. */
   'tool/inspect': { params: ToolCall; result: Inspection };
-  /** Unit is a text that a guardrail looks at. */
+  /** A text that a guardrail looks at. */
   'guardrail/check': { params: Unit; result: Verdict };
-  /** ModelCall is a request on its way to a model (GR4). */
+  /** A request on its way to a model (GR4). */
   'hook/beforeModel': { params: ModelCall; result: Veto };
-  /** ToolResult is a tool's result on its way to model and journal. */
+  /** A tool's result on its way to model and journal. */
   'hook/toolResult': { params: ToolResult; result: ToolOutput };
-  /** The application's own hard check, Options.Deny in Go */
+  /** A call that the application's hard check looks at (AP2). */
   'action/check': { params: Action; result: Verdict };
-  /** CredentialQuery asks for a provider's secret. */
+  /** Asks for a provider's secret. */
   'credential/get': { params: CredentialQuery; result: Credential };
 }
 
 /** What the runtime tells the client, and wants no answer to. */
 export interface CallbackNotifications {
-  /** A notification */
+  /**
+   * In the parameters of each request of the runtime, and names it while it is under way. Alone it is those of callback/cancel:
+   * nobody waits for the answer any more, and what runs for it should end. A tool's answer is still wanted.
+   */
   'callback/cancel': { params: Callback };
-  /** A notification, of both sides */
+  /**
+   * A line that holds a piece of a message that does not fit one: the parameters of rpc/part. The pieces, in the order of the
+   * lines, are the message's JSON. They are cut between characters.
+   */
   'rpc/part': { params: Part };
 }
 
