@@ -6,6 +6,7 @@ import (
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/internal/suitehost"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/store/memstore"
 	"github.com/openworkerai/openworker/tool"
@@ -18,7 +19,7 @@ func TestASessionGoesOnOnceTheToolThatItDeclaresIsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &acting{}
 		w := a.world()
-		p := inMemory(memstore.New(memstore.Config{})).Open(t, servicetest.World{Model: w.Model}).(*process)
+		p := inMemory(memstore.New(memstore.Config{})).Open(t, servicetest.World{Model: w.Model}).(*suitehost.Process).Running.(*service.Service)
 		id := a.enter(t, p)
 		run, err := p.Submit(t.Context(), api.Submission{Session: id, Text: "go"})
 		if err != nil {
@@ -33,11 +34,11 @@ func TestASessionGoesOnOnceTheToolThatItDeclaresIsBound(t *testing.T) {
 		waits()
 		other := w.Tools[0]
 		other.Description = "Another tool of that name."
-		if err := p.Bind(bind(other)); err != nil {
+		if err := p.Bind(suitehost.Tool(other)); err != nil {
 			t.Fatal(err)
 		}
 		waits()
-		if err := p.Bind(bind(w.Tools[0])); err != nil {
+		if err := p.Bind(suitehost.Tool(w.Tools[0])); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -52,11 +53,11 @@ func TestASessionGoesOnOnceTheToolThatItDeclaresIsBound(t *testing.T) {
 
 func TestAToolWithANameThatIsNotFreeIsNotBound(t *testing.T) {
 	t.Parallel()
-	p := inMemory(memstore.New(memstore.Config{})).Open(t, (&acting{}).world()).(*process)
+	p := inMemory(memstore.New(memstore.Config{})).Open(t, (&acting{}).world()).(*suitehost.Process).Running.(*service.Service)
 	for _, name := range []string{"", "read_history", "ä", "a b"} {
 		bad := (&acting{}).world().Tools[0]
 		bad.Name = name
-		if err := p.Bind(bind(bad)); api.CodeOf(err) != api.CodeInvalidTool {
+		if err := p.Bind(suitehost.Tool(bad)); api.CodeOf(err) != api.CodeInvalidTool {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -68,7 +69,7 @@ func TestAToolWithANameThatIsNotFreeIsNotBound(t *testing.T) {
 func TestTwoProvidersOfOneNameAreRefused(t *testing.T) {
 	t.Parallel()
 	w := (&acting{}).world()
-	_, err := service.New(t.Context(), service.Config{Store: memstore.New(memstore.Config{}), Providers: []model.Provider{provider(w), provider(w)}})
+	_, err := service.New(t.Context(), service.Config{Store: memstore.New(memstore.Config{}), Providers: []model.Provider{suitehost.Provider(w), suitehost.Provider(w)}})
 	if api.CodeOf(err) != api.CodeInvalidRequest {
 		t.Fatalf("got %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/engine"
 	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/internal/suitehost"
 	"github.com/openworkerai/openworker/model/scripted"
 	"github.com/openworkerai/openworker/store"
 	"github.com/openworkerai/openworker/store/memstore"
@@ -88,7 +89,7 @@ func TestClosingFinishesTheCleaningWithinItsGrace(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				st := cleaned{memstore.New(memstore.Config{}), make(chan struct{})}
-				s, err := service.New(t.Context(), service.Config{Store: st, ScratchDir: t.TempDir(), Clock: clock{time.Now()}})
+				s, err := service.New(t.Context(), service.Config{Store: st, ScratchDir: t.TempDir(), Clock: suitehost.Clock()})
 				if err != nil {
 					t.Fatal(err)
 				}

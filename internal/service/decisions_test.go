@@ -12,6 +12,7 @@ import (
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/guard"
 	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/internal/suitehost"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/scripted"
 	"github.com/openworkerai/openworker/store/memstore"
@@ -35,7 +36,7 @@ func deciding(t *testing.T, approvals api.Approvals, change func(*service.Config
 func begun(t *testing.T, approvals api.Approvals, change func(*service.Config)) (s *service.Service, run api.RunReference, ran *int) {
 	t.Helper()
 	ran = new(int)
-	cfg := service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Clock: clock{time.Now()},
+	cfg := service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Clock: suitehost.Clock(),
 		Providers: []model.Provider{scripted.New(scripted.Config{Script: scripted.ByRound(scripted.Call("act", "{}"), scripted.Text("ok"))})}}
 	change(&cfg)
 	s, err := service.New(t.Context(), cfg)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/internal/suitehost"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/scripted"
 	"github.com/openworkerai/openworker/store/memstore"
@@ -85,7 +86,7 @@ func (h *host) fill(session string) (total int64) {
 func aging(t *testing.T, provider *scripted.Provider, test func(h *host, session string)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Providers: []model.Provider{provider}, Clock: clock{time.Now()},
+		cfg := service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Providers: []model.Provider{provider}, Clock: suitehost.Clock(),
 			Lease: 30 * 24 * time.Hour, Poll: 7 * 24 * time.Hour}
 		s, err := service.New(t.Context(), cfg)
 		if err != nil {

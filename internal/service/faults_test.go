@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/suitehost"
 	"github.com/openworkerai/openworker/store"
 	"github.com/openworkerai/openworker/store/memstore"
 	"github.com/openworkerai/openworker/transport/servicetest"
@@ -63,8 +64,8 @@ func (a *acting) register(t *testing.T, p api.Service) {
 	}
 }
 
-func inMemory(st *memstore.Store) *processes {
-	return &processes{open: func(*testing.T) *mortal { return &mortal{Store: st, kill: st.Kill} }}
+func inMemory(st *memstore.Store) *suitehost.Processes {
+	return &suitehost.Processes{Start: start, Connect: func(*testing.T) *suitehost.Mortal { return &suitehost.Mortal{Store: st, Kill: st.Kill} }}
 }
 
 func resultOf(t *testing.T, s api.Service, run api.RunReference) api.Result {
@@ -195,8 +196,8 @@ func TestAPausedOwnerIsTakenOverAfterItsLeaseAndCanWriteNothing(t *testing.T) {
 			<-ctx.Done()
 			stopped.Store(int64(time.Since(started)))
 		}}
-		owner := &mortal{Store: st, kill: func(string) {}}
-		first := (&processes{open: func(*testing.T) *mortal { return owner }}).Open(t, a.world())
+		owner := &suitehost.Mortal{Store: st, Kill: func(string) {}}
+		first := (&suitehost.Processes{Start: start, Connect: func(*testing.T) *suitehost.Mortal { return owner }}).Open(t, a.world())
 		second := inMemory(st).Open(t, a.world())
 		id := a.enter(t, first)
 		a.register(t, second)
@@ -205,7 +206,7 @@ func TestAPausedOwnerIsTakenOverAfterItsLeaseAndCanWriteNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-body
-		owner.dead.Store(true) // its renewals do not come through; its lease stands
+		owner.Cut.Store(true) // its renewals do not come through; its lease stands
 		paused := time.Since(started)
 		before, err := second.State(t.Context(), id)
 		if err != nil || before.Activity != api.Running {
@@ -232,7 +233,7 @@ func TestAPausedOwnerIsTakenOverAfterItsLeaseAndCanWriteNothing(t *testing.T) {
 		if at := time.Duration(stopped.Load()); at == 0 || at > paused+took {
 			t.Errorf("the body was told to stop at %v, the take-over came at %v", at, paused+took)
 		}
-		owner.dead.Store(false)
+		owner.Cut.Store(false)
 		if err := second.Resolve(t.Context(), id, r.Interactions[0].ID, api.Answer{Decision: api.OutcomeSucceeded, Output: "sent"}); err != nil {
 			t.Fatal(err)
 		}
@@ -262,18 +263,18 @@ func TestAStoreThatIsAwayForAShortTimeCostsNothing(t *testing.T) {
 			case <-ctx.Done():
 			}
 		}}
-		m := &mortal{Store: st, kill: func(string) {}}
-		p := (&processes{open: func(*testing.T) *mortal { return m }}).Open(t, a.world())
+		m := &suitehost.Mortal{Store: st, Kill: func(string) {}}
+		p := (&suitehost.Processes{Start: start, Connect: func(*testing.T) *suitehost.Mortal { return m }}).Open(t, a.world())
 		id := a.enter(t, p)
 		run, err := p.Submit(t.Context(), api.Submission{Session: id, Text: "go"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		m.dead.Store(true)
+		m.Cut.Store(true)
 		close(gate) // the body returns; its outcome cannot be stored
 		time.Sleep(servicetest.Lease / 2)
-		m.dead.Store(false)
+		m.Cut.Store(false)
 		if r := resultOf(t, p, run); r.Status != api.StatusCompleted || a.bodies.Load() != 1 || r.ModelCalls != 2 {
 			t.Fatalf("the result is %+v, the body ran %d times", r, a.bodies.Load())
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/guard"
 	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/internal/suitehost"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/store/memstore"
 	"github.com/openworkerai/openworker/tool"
@@ -21,12 +22,12 @@ func TestASessionGoesOnOnceTheGuardsThatItsAgentNamesAreBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &acting{}
 		w := a.world()
-		s, err := service.New(t.Context(), service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Providers: []model.Provider{provider(w)}})
+		s, err := service.New(t.Context(), service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Providers: []model.Provider{suitehost.Provider(w)}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = s.Close(context.Background()) }()
-		if err := s.Bind(bind(w.Tools[0])); err != nil {
+		if err := s.Bind(suitehost.Tool(w.Tools[0])); err != nil {
 			t.Fatal(err)
 		}
 		agent, err := s.RegisterAgent(t.Context(), "", api.AgentDefinition{Name: "watched", DefaultModel: api.ModelRef{Provider: servicetest.Provider, Name: "m"}, Hooks: []string{"h"}, Guardrails: []string{"g"}})
@@ -90,13 +91,13 @@ func TestASideEffectIsToldUntilWhenItMayBegin(t *testing.T) {
 				w := a.world()
 				w.Tools[0].Effect = effect
 				const lease = 8 * time.Second
-				s, err := service.New(t.Context(), service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Providers: []model.Provider{provider(w)}, Lease: lease})
+				s, err := service.New(t.Context(), service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Providers: []model.Provider{suitehost.Provider(w)}, Lease: lease})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer func() { _ = s.Close(context.Background()) }()
 				var within []time.Duration
-				told := &told{Tool: bind(w.Tools[0]), run: func(call tool.Call) {
+				told := &told{Tool: suitehost.Tool(w.Tools[0]), run: func(call tool.Call) {
 					if call.StartBefore != nil {
 						within = append(within, time.Until(call.StartBefore()))
 						time.Sleep(20 * time.Second) // it is renewed meanwhile

@@ -17,6 +17,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/internal/suitehost"
 	"github.com/openworkerai/openworker/store/memstore"
 	"github.com/openworkerai/openworker/store/sqlite"
 	"github.com/openworkerai/openworker/transport/servicetest"
@@ -31,7 +32,7 @@ func TestSendsAnswersAndCancelsOfTwoProcessesAreLinearizable(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				st := memstore.New(memstore.Config{})
-				linearizable(t, &processes{open: func(*testing.T) *mortal { return &mortal{Store: st, kill: st.Kill} }}, seed, 40)
+				linearizable(t, inMemory(st), seed, 40)
 			})
 		})
 	}
@@ -39,13 +40,13 @@ func TestSendsAnswersAndCancelsOfTwoProcessesAreLinearizable(t *testing.T) {
 		t.Run(fmt.Sprint("on SQLite, seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			linearizable(t, &processes{open: func(t *testing.T) *mortal {
+			linearizable(t, &suitehost.Processes{Start: start, Connect: func(t *testing.T) *suitehost.Mortal {
 				st, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
 				if err != nil {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { _ = st.Close() })
-				return &mortal{Store: st}
+				return &suitehost.Mortal{Store: st}
 			}}, seed, 25)
 		})
 	}
@@ -131,7 +132,7 @@ var callers = porcupine.NondeterministicModel{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %+v", input, output) },
 }
 
-func linearizable(t *testing.T, st *processes, seed uint64, deeds int) {
+func linearizable(t *testing.T, st *suitehost.Processes, seed uint64, deeds int) {
 	w := servicetest.World{
 		Model: func(p servicetest.Prompt) servicetest.Answer {
 			if p.Round > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/internal/suitehost"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/scripted"
 	"github.com/openworkerai/openworker/store/memstore"
@@ -166,9 +167,8 @@ func TestCloseDoesNotWaitForEverForWhatIgnoresItsContext(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				released := make(chan struct{})
-				started := time.Now()
 				s, err := service.New(t.Context(), service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(),
-					Providers: []model.Provider{stuck.provider(released)}, CancelGrace: time.Second, Clock: clock{started}})
+					Providers: []model.Provider{stuck.provider(released)}, CancelGrace: time.Second, Clock: suitehost.Clock()})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -229,8 +229,7 @@ func TestWhateverTheCredentialsCallbackDoesOnlyMakesTheTurnWait(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var good atomic.Bool
-				started := time.Now()
-				s, err := service.New(t.Context(), service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Clock: clock{started},
+				s, err := service.New(t.Context(), service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Clock: suitehost.Clock(),
 					Providers: []model.Provider{scripted.New(scripted.Config{Credential: true})},
 					Credentials: secrets(func(ctx context.Context) (string, bool, error) {
 						if good.Load() {
@@ -286,8 +285,7 @@ func TestSessionsThatWaitForACredentialAskForItTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
-		started := time.Now()
-		s, err := service.New(t.Context(), service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Clock: clock{started},
+		s, err := service.New(t.Context(), service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Clock: suitehost.Clock(),
 			Providers:   []model.Provider{scripted.New(scripted.Config{Credential: true})},
 			Credentials: secrets(func(context.Context) (string, bool, error) { asked.Add(1); return "", false, nil })})
 		if err != nil {

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/internal/suitehost"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/scripted"
 	"github.com/openworkerai/openworker/store"
@@ -60,7 +60,7 @@ func quoting(t *testing.T, fail func(string) error, says string) {
 	log := &spilled{}
 	st := memstore.New(memstore.Config{})
 	p := &echoing{Provider: scripted.New(scripted.Config{}), fail: fail}
-	s, err := service.New(t.Context(), service.Config{Store: st, ScratchDir: t.TempDir(), Providers: []model.Provider{p}, Clock: clock{time.Now()},
+	s, err := service.New(t.Context(), service.Config{Store: st, ScratchDir: t.TempDir(), Providers: []model.Provider{p}, Clock: suitehost.Clock(),
 		Logger: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)

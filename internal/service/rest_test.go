@@ -8,6 +8,7 @@ import (
 
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/internal/suitehost"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/scripted"
 	"github.com/openworkerai/openworker/store/memstore"
@@ -27,7 +28,7 @@ func TestASessionThatWaitsLongIsNotHeldMeanwhile(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				st := memstore.New(memstore.Config{})
 				started := time.Now()
-				s, err := service.New(t.Context(), service.Config{Store: st, ScratchDir: t.TempDir(), Clock: clock{started},
+				s, err := service.New(t.Context(), service.Config{Store: st, ScratchDir: t.TempDir(), Clock: suitehost.Clock(),
 					Providers: []model.Provider{scripted.New(scripted.Config{Script: func(_ model.Request, n int) scripted.Reply {
 						if n == 1 {
 							return scripted.Reply{Err: &model.Error{Kind: model.KindRateLimited, Message: "later", RetryAfter: test.after}}

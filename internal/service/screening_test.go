@@ -16,6 +16,7 @@ import (
 	"github.com/openworkerai/openworker/api"
 	"github.com/openworkerai/openworker/guard"
 	"github.com/openworkerai/openworker/internal/service"
+	"github.com/openworkerai/openworker/internal/suitehost"
 	"github.com/openworkerai/openworker/model"
 	"github.com/openworkerai/openworker/model/scripted"
 	"github.com/openworkerai/openworker/store"
@@ -49,7 +50,7 @@ func screening(t *testing.T, g guard.Guardrail, script func(model.Request, int) 
 	t.Helper()
 	w := &screened{log: &bytes.Buffer{}, provider: scripted.New(scripted.Config{Script: script, Facts: map[string]model.Facts{"m": {Window: 100_000, MaxOutputTokens: 8_000}}})}
 	cfg := service.Config{Store: memstore.New(memstore.Config{}), ScratchDir: t.TempDir(), Providers: []model.Provider{w.provider}, Guardrails: []guard.Guardrail{g},
-		Logger: slog.New(slog.NewTextHandler(w.log, nil)), CancelGrace: 50 * time.Millisecond, Clock: clock{time.Now()}}
+		Logger: slog.New(slog.NewTextHandler(w.log, nil)), CancelGrace: 50 * time.Millisecond, Clock: suitehost.Clock()}
 	def := api.AgentDefinition{Name: "a", DefaultModel: api.ModelRef{Provider: "Scripted", Name: "m"}, Approvals: never(), Guardrails: []string{"g"},
 		BuiltinTools: api.BuiltinTools{ReadHistory: api.Set(true), AskUser: api.Set(true)}, Tools: []api.ToolDeclaration{body.Declaration()}}
 	if change != nil {

@@ -1,4 +1,4 @@
-package service_test
+package suitehost
 
 import (
 	"context"
@@ -7,15 +7,14 @@ import (
 	"github.com/openworkerai/openworker/transport/servicetest"
 )
 
-// What a world of the suite decides with, in the form of package guard.
-
 func about(c guard.Context) servicetest.About { return servicetest.About(c) }
 
 func verdict(v servicetest.Verdict) guard.Verdict {
 	return guard.Verdict{Action: guard.Action(v.Action), Text: v.Text, Reason: v.Reason}
 }
 
-func guardrails(w servicetest.World) (out []guard.Guardrail) {
+// Guardrails are a world's guardrails.
+func Guardrails(w servicetest.World) (out []guard.Guardrail) {
 	for _, g := range w.Guardrails {
 		made := guard.Guardrail{Name: g.Name, Timeout: g.Timeout, Check: func(ctx context.Context, u guard.Unit) (guard.Verdict, error) {
 			v, err := g.Check(ctx, servicetest.Unit{About: about(u.Context), Point: string(u.Point), Text: u.Text, Tool: u.Tool})
@@ -29,7 +28,8 @@ func guardrails(w servicetest.World) (out []guard.Guardrail) {
 	return out
 }
 
-func hooks(w servicetest.World) (out []guard.Hook) {
+// Hooks are a world's hooks.
+func Hooks(w servicetest.World) (out []guard.Hook) {
 	for _, h := range w.Hooks {
 		made := guard.Hook{Name: h.Name, Timeout: h.Timeout}
 		if h.BeforeModel != nil {
@@ -51,7 +51,8 @@ func hooks(w servicetest.World) (out []guard.Hook) {
 	return out
 }
 
-func deny(w servicetest.World) guard.Deny {
+// Deny is a world's own check, nil for one without.
+func Deny(w servicetest.World) guard.Deny {
 	if w.Deny == nil {
 		return nil
 	}
