@@ -11,14 +11,26 @@ import (
 
 // Document is the protocol: a JSON Schema with the types in $defs, and beside them what has no place in one.
 type Document struct {
-	Schema          string             `json:"$schema"`
-	Title           string             `json:"title"`
-	Description     string             `json:"description"`
-	ProtocolVersion int                `json:"protocolVersion"`
-	Methods         []Method           `json:"methods"`
-	Events          []Event            `json:"events"`
-	ErrorData       *Schema            `json:"errorData"` // of the data of an error
-	Defs            map[string]*Schema `json:"$defs"`
+	Schema          string `json:"$schema"`
+	Title           string `json:"title"`
+	Description     string `json:"description"`
+	ProtocolVersion int    `json:"protocolVersion"`
+	// TooLate is the number of the error by which a client says that a body did not begin in time. It has no code.
+	TooLate   int                `json:"tooLate"`
+	Bounds    []Bound            `json:"bounds"`
+	Methods   []Method           `json:"methods"`
+	Events    []Event            `json:"events"`
+	ErrorData *Schema            `json:"errorData"` // of the data of an error
+	Defs      map[string]*Schema `json:"$defs"`
+	// Types are the Go types of what is defined; a kind of one is none.
+	Types map[string]reflect.Type `json:"-"`
+}
+
+// Bound is the most that there may be of something; one more is refused.
+type Bound struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Value       int    `json:"value"`
 }
 
 // Method is a method of the protocol.
@@ -58,8 +70,10 @@ func Build(root string) (*Document, error) {
 			"runtime refuses what it does not know with unsupported_option; a client passes over fields that a later runtime adds. " +
 			"A field that is not required is absent where it is empty: \"\", 0, false, a list without items.",
 		ProtocolVersion: rpc.Version,
+		TooLate:         rpc.TooLate,
+		Bounds:          bounds(),
 	}
-	b := &types{source: source, defs: map[string]*Schema{}}
+	b := &types{source: source, defs: map[string]*Schema{}, types: map[string]reflect.Type{}}
 	for _, m := range rpc.Methods() {
 		caller := "client"
 		if m.FromRuntime {
@@ -79,7 +93,7 @@ func Build(root string) (*Document, error) {
 	if doc.Events, err = b.events(); err != nil {
 		return nil, err
 	}
-	doc.Defs = b.defs
+	doc.Defs, doc.Types = b.defs, b.types
 	return doc, nil
 }
 

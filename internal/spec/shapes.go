@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/openworkerai/openworker/api"
+	"github.com/openworkerai/openworker/transport/rpc"
 )
 
 // Kinds says that a type's fields depend on the value of one of them, By. Fields that no kind names belong to all.
@@ -105,6 +106,24 @@ var words = map[string][]string{
 	"Verdict.action":           {"allow", "redact", "block"},
 	"Inspection.outcome":       {"succeeded", "failed", "not_started", "running", "unknown"},
 	"Provider.protocol":        {"openai-chat", "openai-responses", "anthropic", "google"},
+}
+
+// bounds are those that a client has to know to send what is taken.
+func bounds() []Bound {
+	return []Bound{
+		{"maxFrameBytes", "A line, without its newline.", rpc.MaxFrameBytes},
+		{"maxMessageBytes", "A message of several lines.", rpc.MaxMessageBytes},
+		{"maxTextBytes", "A message of a user that is a text.", api.MaxMessageBytes},
+		{"maxBlocks", "The blocks of a user's message with content.", api.MaxBlocks},
+		{"maxBlockTextBytes", "The text blocks of such a message together.", api.MaxBlockTextBytes},
+		{"maxFileBytes", "A file.", api.MaxFileBytes},
+		{"maxMessageFileBytes", "The files of a message together.", api.MaxMessageFileBytes},
+		{"maxFileNameBytes", "The name of a file.", api.MaxFileNameBytes},
+		{"uploadChunkBytes", "A chunk of an upload: each but the last has as many.", api.UploadChunkBytes},
+		{"maxToolOutputBytes", "What a tool returns; the rest is cut off with a mark.", api.MaxToolOutputBytes},
+		{"maxAgentTools", "The tools of an agent.", api.MaxAgentTools},
+		{"maxPage", "The rows of a page.", api.MaxPage},
+	}
 }
 
 // eventData are the types that the comments of the types of events name.

@@ -17,6 +17,7 @@ import (
 type types struct {
 	source *source
 	defs   map[string]*Schema
+	types  map[string]reflect.Type // of the structs among them
 }
 
 // of is the schema of a type. at is the field that has it, as "Type.field".
@@ -59,6 +60,7 @@ func (b *types) of(t reflect.Type, at string) (*Schema, error) {
 			return &Schema{Type: "object", Additional: values}, err
 		}
 	case reflect.Struct:
+		b.types[t.Name()] = t
 		return b.named(t, b.object)
 	}
 	return nil, fmt.Errorf("%s: there is no rule for the Go type %s", at, t)

@@ -18,6 +18,15 @@ func (d *Document) TypeScript() (string, error) {
 	w.line("// A field with \"?\" is absent where it is empty: \"\", 0, false, a list without items. A later runtime may send fields that are not here.\n")
 	w.comment("", "The version of the protocol that these types are of.")
 	fmt.Fprintf(w, "export const protocolVersion = %d;\n\n", d.ProtocolVersion)
+	w.comment("", "The number of the error by which a client says that a tool's body did not begin, since its time to begin had passed. It has no code.")
+	fmt.Fprintf(w, "export const tooLate = %d;\n\n", d.TooLate)
+	w.comment("", "The most that there may be of something; one more is refused.")
+	w.line("export const bounds = {")
+	for _, b := range d.Bounds {
+		w.comment("  ", b.Description)
+		fmt.Fprintf(w, "  %s: %s,\n", b.Name, grouped(b.Value))
+	}
+	w.line("} as const;\n")
 	w.comment("", "An object of JSON. What its values are is not known here.")
 	w.line("export type JsonObject = { [key: string]: unknown };\n")
 	w.comment("", "Any JSON.")
@@ -282,6 +291,15 @@ func key(name string) string {
 		return name
 	}
 	return quote(name)
+}
+
+// grouped is a number with an underscore before each three digits.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "_" + s[i:]
+	}
+	return s
 }
 
 func quote(s string) string {

@@ -5,6 +5,40 @@
 /** The version of the protocol that these types are of. */
 export const protocolVersion = 1;
 
+/**
+ * The number of the error by which a client says that a tool's body did not begin, since its time to begin had passed. It has no
+ * code.
+ */
+export const tooLate = -32083;
+
+/** The most that there may be of something; one more is refused. */
+export const bounds = {
+  /** A line, without its newline. */
+  maxFrameBytes: 1_048_576,
+  /** A message of several lines. */
+  maxMessageBytes: 134_217_728,
+  /** A message of a user that is a text. */
+  maxTextBytes: 256_000,
+  /** The blocks of a user's message with content. */
+  maxBlocks: 32,
+  /** The text blocks of such a message together. */
+  maxBlockTextBytes: 32_000,
+  /** A file. */
+  maxFileBytes: 8_388_608,
+  /** The files of a message together. */
+  maxMessageFileBytes: 16_777_216,
+  /** The name of a file. */
+  maxFileNameBytes: 255,
+  /** A chunk of an upload: each but the last has as many. */
+  uploadChunkBytes: 262_144,
+  /** What a tool returns; the rest is cut off with a mark. */
+  maxToolOutputBytes: 256_000,
+  /** The tools of an agent. */
+  maxAgentTools: 128,
+  /** The rows of a page. */
+  maxPage: 1_000,
+} as const;
+
 /** An object of JSON. What its values are is not known here. */
 export type JsonObject = { [key: string]: unknown };
 
@@ -1582,7 +1616,7 @@ export interface Submission {
   session: string;
   /** A message without files: 1 to 256,000 bytes of UTF-8 without NUL. */
   text?: string | undefined;
-  /** A message of blocks, whose order is kept (AT1): 1 to 32 of them. */
+  /** A message of blocks, whose order is kept (AT1): 1 to 32 of them. An empty list is no message; nil is one of `text`. */
   content?: ContentBlock[] | undefined;
   options?: TurnOptions | undefined;
 }
