@@ -45,7 +45,7 @@ async function manifestOf(dir: string): Promise<Manifest> {
 
 describe('the packages that are published', () => {
   let temporary: string;
-  /** The empty directory that the tarballs were installed in. */
+  /** A directory that held nothing but a package.json when the tarballs were installed in it. */
   let app: string;
   let sdk: Tarball;
   let runtime: Tarball;
@@ -56,6 +56,7 @@ describe('the packages that are published', () => {
     temporary = await mkdtemp(path.join(tmpdir(), 'openworker-pack-test-'));
     app = path.join(temporary, 'app');
     await mkdir(app);
+    await writeFile(path.join(app, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
     const built = process.env['OPENWORKER_RUNTIME'];
     const tarballs = pack({ out: path.join(temporary, 'tarballs'), platforms: [ownPlatform()], ...(built ? { runtime: built } : {}) });
     const [first, second] = tarballs;

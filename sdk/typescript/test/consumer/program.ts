@@ -19,7 +19,7 @@ async function explain(stateDir: string): Promise<Result & { version: string }> 
   });
   const session = await agent.newSession();
   for await (const event of session.runStreamed('use parcels.find with {"number": 42}')) {
-    if (event.type === 'tool_call_finished') console.error(event.seq, event.data.name);
+    if (event.type === 'tool_call_finished') console.error(event.data.name);
   }
   const file = Attachment.fromBytes({ name: 'answer.txt', mediaType: 'text/plain', data: new TextEncoder().encode('forty-two') });
   return { ...(await session.run('Explain this.', file)), version: harness.version };
