@@ -7,19 +7,16 @@ import type { Callbacks, Methods } from '../generated/protocol.js';
 import { fromWire, toWire, unknownMethod } from './errors.js';
 import type { Message } from './lines.js';
 import { LineReader, LineWriter, protocolFault } from './lines.js';
+import type { RequestOptions } from './requests.js';
+import { cancelled, Requests } from './requests.js';
 
-/** How a request waits. */
-export interface RequestOptions {
-  /** Gives the request up: the runtime is told, and the promise rejects with CancelledError, whose cause is the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
-  /**
-   * With it a request that is given up rejects only with the runtime's own answer, or resolves where that was under way: a
-   * turn's acceptance is then told, not lost.
-   */
-  readonly settle?: boolean | undefined;
-}
+export type { RequestOptions } from './requests.js';
 
-/** The code that a request of the runtime runs. The signal aborts when the runtime gives the request up, or is gone. */
+/**
+ * The code that a request of the runtime runs. Its signal aborts with a CancelledError as its reason when the runtime gives the
+ * request up, with a RuntimeExitedError when the runtime is gone, and with a ClosedError when this side closes. What it throws is
+ * told to the runtime: the code and message of an OpenWorkerError, the message alone of anything else.
+ */
 export type Handler<C extends keyof Callbacks> = (params: Callbacks[C]['params'], signal: AbortSignal) => Callbacks[C]['result'] | Promise<Callbacks[C]['result']>;
 
 /** A connection to a runtime. */
@@ -47,55 +44,14 @@ export interface Endpoint {
   gone(): Promise<OpenWorkerError>;
 }
 
-/** A request that has no answer yet. It listens to its signal itself, so that nothing needs to be made for that. */
-class Pending {
-  readonly id: string;
-  readonly settle: boolean;
-  readonly #resolve: (result: unknown) => void;
-  readonly #reject: (error: Error) => void;
-  readonly #signal: AbortSignal | undefined;
-  readonly #aborted: (pending: Pending) => void;
-
-  constructor(id: string, options: RequestOptions | undefined, resolve: (result: unknown) => void, reject: (error: Error) => void, aborted: (pending: Pending) => void) {
-    this.id = id;
-    this.settle = options?.settle === true;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.#signal = options?.signal;
-    this.#aborted = aborted;
-    this.#signal?.addEventListener('abort', this);
-  }
-
-  handleEvent(): void {
-    this.#aborted(this);
-  }
-
-  succeed(result: unknown): void {
-    this.#signal?.removeEventListener('abort', this);
-    this.#resolve(result);
-  }
-
-  /** What the runtime calls cancelled is the caller's own doing, once its signal says so. */
-  fail(error: OpenWorkerError): void {
-    this.#signal?.removeEventListener('abort', this);
-    this.#reject(error.code === 'cancelled' && this.#signal?.aborted === true ? cancelled(this.#signal) : error);
-  }
-
-  giveUp(): void {
-    this.fail(cancelled(this.#signal));
-  }
-}
-
 /** The client's end of a connection. */
 export class Peer implements Connection {
   readonly closed: Promise<Error | undefined>;
   readonly #endpoint: Endpoint;
   readonly #lines: LineWriter;
+  readonly #requests = new Requests((id) => this.#cancel(id));
   readonly #handlers = new Map<string, (params: unknown, signal: AbortSignal) => unknown>();
-  readonly #pending = new Map<string, Pending>();
   readonly #running = new Map<string, AbortController>(); // requests of the runtime, by its name for them
-  readonly #aborted = (pending: Pending): void => this.#cancel(pending);
-  #asked = 0;
   #closing = false; // by our side
   #failed: OpenWorkerError | undefined;
   #ending: Promise<void> | undefined;
@@ -116,7 +72,7 @@ export class Peer implements Connection {
       try {
         reader.push(chunk);
       } catch (error) {
-        this.#fault(error as OpenWorkerError); // what handlers throw is caught where they are called
+        this.#fault(error as RuntimeExitedError); // what handlers throw is caught where they are called
       }
     });
     const end = (): void => void this.#end();
@@ -135,15 +91,12 @@ export class Peer implements Connection {
       if (options?.signal?.aborted === true) {
         throw cancelled(options.signal);
       }
-      const text = json(params, `the parameters of ${method}`);
-      this.#asked++;
-      const pending = new Pending(`c${this.#asked}`, options, resolve as (result: unknown) => void, reject, this.#aborted);
-      this.#pending.set(pending.id, pending);
+      const text = json(params, `what ${method} is to carry`);
+      const id = this.#requests.add(options, resolve as (result: unknown) => void, reject);
       try {
-        this.#lines.send(`{"jsonrpc":"2.0","id":"${pending.id}","method":"${method}","params":${text}}`);
+        this.#lines.send(`{"jsonrpc":"2.0","id":"${id}","method":"${method}","params":${text}}`);
       } catch (error) {
-        this.#pending.delete(pending.id);
-        pending.fail(error as OpenWorkerError); // frame_too_large
+        this.#requests.fail(id, error as OpenWorkerError); // frame_too_large
       }
     });
   }
@@ -155,8 +108,7 @@ export class Peer implements Connection {
   close(): Promise<void> {
     if (this.#ending === undefined) {
       this.#closing = true;
-      this.#asked++;
-      this.#lines.send(`{"jsonrpc":"2.0","id":"c${this.#asked}","method":"shutdown","params":{}}`); // its answer is the runtime's end
+      this.#lines.send('{"jsonrpc":"2.0","id":"close","method":"shutdown","params":{}}'); // the answer is its end
     }
     return this.#end();
   }
@@ -185,15 +137,10 @@ export class Peer implements Connection {
       }
       return; // an answer of ours came too late
     }
-    const pending = this.#pending.get(id);
-    if (pending === undefined) {
-      return; // given up
-    }
-    this.#pending.delete(id);
     if (message.error === undefined) {
-      pending.succeed(message.result);
+      this.#requests.succeed(id, message.result);
     } else {
-      pending.fail(fromWire(message.error));
+      this.#requests.fail(id, fromWire(message.error));
     }
   }
 
@@ -244,22 +191,18 @@ export class Peer implements Connection {
     try {
       this.#lines.send(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"${kind}":${json(value, 'the answer')}}`);
     } catch (error) {
-      this.#answer(id, 'error', toWire(error)); // short, and of strings alone
+      this.#answer(id, 'error', toWire(error)); // which is short, and can be written
     }
   }
 
-  #cancel(pending: Pending): void {
+  #cancel(id: string): void {
     if (this.#ending === undefined) {
-      this.#lines.send(`{"jsonrpc":"2.0","method":"rpc/cancel","params":{"id":"${pending.id}"}}`);
-    }
-    if (!pending.settle) {
-      this.#pending.delete(pending.id);
-      pending.giveUp();
+      this.#lines.send(`{"jsonrpc":"2.0","method":"rpc/cancel","params":{"id":"${id}"}}`);
     }
   }
 
   /** Ends the connection, though the runtime has not: no more is said or heard. */
-  #fault(error: OpenWorkerError): void {
+  #fault(error: RuntimeExitedError): void {
     this.#fail(error);
     void this.#end();
   }
@@ -267,11 +210,7 @@ export class Peer implements Connection {
   /** Rejects what waits, and stops what runs for the runtime. */
   #fail(error: OpenWorkerError): void {
     this.#failed ??= error;
-    const waiting = [...this.#pending.values()];
-    this.#pending.clear();
-    for (const pending of waiting) {
-      pending.fail(this.#failed);
-    }
+    this.#requests.failAll(this.#failed);
     this.#stop(this.#failed);
   }
 
@@ -316,10 +255,6 @@ function json(value: unknown, what: string): string {
   }
 }
 
-function closed(): OpenWorkerError {
+function closed(): ClosedError {
   return new ClosedError('the harness was closed');
-}
-
-function cancelled(signal: AbortSignal | undefined): CancelledError {
-  return new CancelledError('the caller stopped waiting; send again with the same submission ID to learn whether it was accepted', {}, { cause: signal?.reason });
 }
