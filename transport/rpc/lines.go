@@ -23,6 +23,8 @@ const (
 	maxUnsent = 2 * MaxMessageBytes
 	// maxOpen bounds the messages of several lines that have begun and not ended.
 	maxOpen = 64
+	// maxID bounds an ID that a refusal is told under, so that it fits a line.
+	maxID = 1 << 10
 	// partBytes is how much of a message goes into one line: as a string in JSON each byte becomes six at worst.
 	partBytes = (MaxFrameBytes - 512) / 6
 )
@@ -49,8 +51,9 @@ type Lines struct {
 	bytes  int
 	sent   int // messages of several lines
 	closed bool
-	failed error // of the writer
+	failed error // why nothing is written any more
 	done   chan struct{}
+	finish func() // closes done, once
 
 	open  map[string]*bytes.Buffer // messages under way
 	whole int                      // their bytes
@@ -60,6 +63,7 @@ type Lines struct {
 // nothing up; Close ends it.
 func NewLines(in io.Reader, out io.Writer) *Lines {
 	l := &Lines{in: bufio.NewReaderSize(in, 64<<10), done: make(chan struct{}), open: map[string]*bytes.Buffer{}}
+	l.finish = sync.OnceFunc(func() { close(l.done) })
 	l.wake = sync.NewCond(&l.mu)
 	go l.write(out)
 	return l
@@ -129,6 +133,8 @@ func (l *Lines) queue(line []byte) error {
 		return ErrNotSent
 	case l.bytes+len(line) > maxUnsent:
 		l.failed = fmt.Errorf("%w: the peer does not read: %d bytes wait for it", ErrNotSent, l.bytes)
+		l.unsent = nil
+		l.finish() // the writer may never come back
 		l.wake.Signal()
 		return l.failed
 	}
@@ -139,7 +145,7 @@ func (l *Lines) queue(line []byte) error {
 
 // write writes what is queued, and what has come together meanwhile in one go.
 func (l *Lines) write(out io.Writer) {
-	defer close(l.done)
+	defer l.finish()
 	buffer := bufio.NewWriterSize(out, 64<<10)
 	var lines [][]byte
 	for {
@@ -252,23 +258,32 @@ func (l *Lines) message(line []byte) (message []byte, ok bool) {
 		l.refuse(nil, api.CodeInvalidRequest, jrpc2.ParseError, "a line is not JSON; each message is one JSON object, on one line")
 		return nil, false
 	}
-	// A cheap look first: most lines are no parts.
-	if !bytes.Contains(line[:min(len(line), 256)], []byte(MethodPart)) && !bytes.Contains(line, []byte(`"`+MethodPart+`"`)) {
+	params, is := partOf(line)
+	if !is {
 		return line, true
+	}
+	var part Part
+	if err := json.Unmarshal(params, &part); err != nil || part.Message == "" || len(part.Message) > 64 {
+		l.refuse(nil, api.CodeInvalidRequest, jrpc2.InvalidRequest, "a line of %s needs a message, a name of 1 to 64 bytes, and data, a string", MethodPart)
+		return nil, false
+	}
+	return l.join(part)
+}
+
+// partOf are the parameters of a line that is a part.
+func partOf(line []byte) (params json.RawMessage, is bool) {
+	// A cheap look first: most lines are none. Some writers escape the slash.
+	if !bytes.Contains(line, []byte(`part"`)) {
+		return nil, false
 	}
 	var p struct {
 		Method string          `json:"method"`
 		Params json.RawMessage `json:"params"`
 	}
 	if json.Unmarshal(line, &p) != nil || p.Method != MethodPart {
-		return line, true
-	}
-	var part Part
-	if err := json.Unmarshal(p.Params, &part); err != nil || part.Message == "" || len(part.Message) > 64 {
-		l.refuse(nil, api.CodeInvalidRequest, jrpc2.InvalidRequest, "a line of %s needs a message, a name of 1 to 64 bytes, and data, a string", MethodPart)
 		return nil, false
 	}
-	return l.join(part)
+	return p.Params, true
 }
 
 // join adds a part to its message.
@@ -300,6 +315,10 @@ func (l *Lines) join(part Part) (message []byte, ok bool) {
 		l.refuse(nil, api.CodeInvalidRequest, jrpc2.ParseError, "a message of several lines is not JSON")
 		return nil, false
 	}
+	if _, nested := partOf(buffer.Bytes()); nested {
+		l.refuse(nil, api.CodeInvalidRequest, jrpc2.InvalidRequest, "a message of several lines is itself a line of %s; cut the message itself", MethodPart)
+		return nil, false
+	}
 	return buffer.Bytes(), true
 }
 
@@ -323,10 +342,15 @@ func errorLine(id json.RawMessage, e *jrpc2.Error) []byte {
 	return line
 }
 
-// idOf finds the id in a message that may be cut off; nil if it is not there, or is none.
+// Refuse answers a message that has no id.
+func (l *Lines) Refuse(err error) {
+	l.refuse(nil, api.CodeOf(err), jrpc2.InvalidRequest, "%s", api.AsError(err).Message)
+}
+
+// idOf finds the id in a message that may be cut off; nil if it is not there, is none, or is too long to be told.
 func idOf(message []byte) json.RawMessage {
 	id := fieldOf(message, "id")
-	if len(id) == 0 || id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9') {
+	if len(id) == 0 || len(id) > maxID || id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9') {
 		return nil
 	}
 	return id

@@ -2,7 +2,6 @@ package stdio
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/creachadair/jrpc2"
 
@@ -112,11 +111,14 @@ func (c *conn) handlers() map[string]jrpc2.Handler {
 	}
 }
 
-// cancelRequest gives up a request of the client's.
+// cancelRequest gives up a request of the client's. The server is not told: it would take the ID for free again, and refuse to
+// begin what it has not begun yet.
 func (c *conn) cancelRequest(_ context.Context, p rpc.CancelRequest) (rpc.Empty, error) {
-	var id any
-	if err := json.Unmarshal(p.ID, &id); err == nil {
-		c.server.CancelRequest(string(p.ID))
+	c.mu.Lock()
+	cancel := c.cancels[string(p.ID)]
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel()
 	}
 	return rpc.Empty{}, nil
 }

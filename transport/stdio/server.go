@@ -68,19 +68,24 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	if cfg.Grace <= 0 {
 		cfg.Grace = api.DefaultCancelGrace
 	}
-	c := &conn{cfg: cfg, lines: rpc.NewLines(in, out), subscriptions: map[string]*subscription{}, idle: make(chan struct{}, 1), seen: make(chan struct{}, 1)}
+	c := &conn{cfg: cfg, lines: rpc.NewLines(in, out), subscriptions: map[string]*subscription{}, cancels: map[string]context.CancelFunc{}, idle: make(chan struct{}, 1), seen: make(chan struct{}, 1), stopped: make(chan struct{})}
 	c.waits, c.endWaits = context.WithCancel(context.WithoutCancel(ctx))
 	c.peer, c.lose = context.WithCancel(context.WithoutCancel(ctx))
 	c.methods = c.handlers()
 	c.server = jrpc2.NewServer(c, &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: 4 * maxRequests, NewContext: func() context.Context { return context.WithoutCancel(ctx) }})
-	c.server.Start(&input{Lines: c.lines, conn: c})
-	ended := make(chan error, 1)
-	go func() { ended <- c.server.Wait() }()
+	source := &input{Lines: c.lines, conn: c, messages: make(chan []byte)}
+	go source.read()
+	c.server.Start(source)
+	ended := make(chan struct{})
 	var failed error
+	go func() {
+		defer close(ended)
+		failed = c.server.Wait()
+	}()
 	select {
-	case failed = <-ended:
+	case <-ended:
 	case <-c.lines.Done(): // nobody reads what is written
-	case <-ctx.Done(): // the reader may never come back
+	case <-ctx.Done():
 	}
 	c.lose()
 	c.endWaits()
@@ -89,7 +94,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	if err := c.closeHost(stopping); err != nil && api.CodeOf(err) != api.CodeClosed && failed == nil {
 		failed = err
 	}
-	c.server.Stop()
+	close(c.stopped)
+	select {
+	case <-ended:
+	case <-stopping.Done():
+	}
 	c.lines.Flush(stopping.Done())
 	return failed
 }
@@ -108,6 +117,7 @@ type conn struct {
 	endWaits context.CancelFunc
 	peer     context.Context // ends when the client can answer nothing any more
 	lose     context.CancelFunc
+	stopped  chan struct{} // closed when nothing more is to be received
 
 	opening sync.Mutex
 	host    atomic.Pointer[Host]
@@ -120,33 +130,62 @@ type conn struct {
 	mu            sync.Mutex
 	initializing  chan struct{} // closed when the newest initialize is answered, nil before the first
 	subscriptions map[string]*subscription
-	numbers       int64 // of subscriptions and callbacks
+	cancels       map[string]context.CancelFunc // of requests under way, by their ID
+	numbers       int64                         // of subscriptions and callbacks
 	closed        bool
 }
 
 // input is the lines with what is done at their end: what was read before is answered first.
 type input struct {
 	*rpc.Lines
-	conn  *conn
-	ended error
+	conn     *conn
+	messages chan []byte
+	failed   error // why messages was closed
+	ended    error
+}
+
+// read receives in a goroutine of its own, since a reader may never come back.
+func (i *input) read() {
+	defer close(i.messages)
+	for {
+		message, err := i.Lines.Recv()
+		if err != nil {
+			i.failed = err
+			return
+		}
+		select {
+		case i.messages <- message:
+		case <-i.conn.stopped:
+			i.failed = io.EOF
+			return
+		}
+	}
 }
 
 // markMethod goes through the server behind the last message, so that whatever came before it is counted.
 const markMethod = "rpc/end"
 
-// Recv returns the next message.
+// Recv returns the next message. It ends the server by an error alone: one that is stopped while it receives panics at the
+// next message.
 func (i *input) Recv() ([]byte, error) {
-	if i.ended == nil {
-		message, err := i.Lines.Recv()
-		if err == nil {
+	if i.ended != nil {
+		i.conn.drain()
+		return nil, i.ended
+	}
+	select {
+	case message, more := <-i.messages:
+		if more {
 			return message, nil
 		}
-		i.ended = err
-		return []byte(`{"jsonrpc":"2.0","method":"` + markMethod + `"}`), nil
+		i.ended = i.failed
+	case <-i.conn.stopped:
+		i.ended = io.EOF
 	}
-	i.conn.drain()
-	return nil, i.ended
+	return []byte(`{"jsonrpc":"2.0","method":"` + markMethod + `"}`), nil
 }
+
+// Close leaves the lines open: answers may be on their way still, and Serve closes them.
+func (i *input) Close() error { return nil }
 
 // drainTime bounds how long what was read is worked on once the input has ended: it is mostly a commit.
 const drainTime = 2 * time.Second
@@ -172,8 +211,10 @@ func (c *conn) drain() {
 }
 
 // Assign counts a request from when its turn has come, which is in the order of the lines.
-func (c *conn) Assign(_ context.Context, method string) jrpc2.Handler {
-	if method == markMethod {
+func (c *conn) Assign(ctx context.Context, method string) jrpc2.Handler {
+	req := jrpc2.InboundRequest(ctx)
+	switch {
+	case method == markMethod && req.IsNotification():
 		return func(context.Context, *jrpc2.Request) (any, error) {
 			select {
 			case c.seen <- struct{}{}:
@@ -181,25 +222,40 @@ func (c *conn) Assign(_ context.Context, method string) jrpc2.Handler {
 			}
 			return nil, nil
 		}
+	case method == rpc.MethodCancelRequest:
+		return c.methods[method]
+	case req.IsNotification():
+		// One that waits would hold up everything behind it. An unknown one may be a newer client's, and is passed over.
+		if c.methods[method] != nil || method == rpc.MethodPart {
+			c.lines.Refuse(api.Errorf(api.CodeInvalidRequest, "%s came without an id, or in a batch; a request has an id, a string or a number, and a line of %s is one alone", method, rpc.MethodPart))
+		}
+		return func(context.Context, *jrpc2.Request) (any, error) { return nil, nil }
 	}
 	handler := c.methods[method]
 	if handler == nil {
 		handler = noMethod
 	}
 	tooMany := c.requests.Add(1) > maxRequests
+	ctx, cancel := context.WithCancel(ctx)
+	id := req.ID()
 	var answered chan struct{}
+	c.mu.Lock()
+	c.cancels[id] = cancel
 	if method == rpc.MethodInitialize {
 		answered = make(chan struct{})
-		c.mu.Lock()
 		c.initializing = answered
-		c.mu.Unlock()
 	}
-	return func(ctx context.Context, req *jrpc2.Request) (result any, err error) {
+	c.mu.Unlock()
+	return func(_ context.Context, req *jrpc2.Request) (result any, err error) {
 		defer func() {
 			if x := recover(); x != nil {
 				c.cfg.Logger.Error("a request failed", "method", req.Method(), "panic", x, "stack", string(debug.Stack()))
 				result, err = nil, rpc.ToError(api.Errorf(api.CodeInternal, "the request %s failed: %v", req.Method(), x))
 			}
+			c.mu.Lock()
+			delete(c.cancels, id)
+			c.mu.Unlock()
+			cancel()
 			if answered != nil {
 				close(answered)
 			}
@@ -210,7 +266,7 @@ func (c *conn) Assign(_ context.Context, method string) jrpc2.Handler {
 				}
 			}
 		}()
-		if tooMany && !req.IsNotification() {
+		if tooMany {
 			return nil, rpc.ToError(api.Errorf(api.CodeQueueFull, "%d requests are under way in this connection; wait for some before you send more", maxRequests))
 		}
 		return handler(ctx, req)
