@@ -129,10 +129,15 @@ func escapedUnit(text []byte, at int) rune {
 	return rune(unit)
 }
 
-// MarshalJSON writes the fields of the item's type, empty ones too, and of others those that are set.
+// MarshalJSON writes the fields of the item's type, empty ones too, and of others those that are set. Of an item that was read
+// from JSON it writes those that this had, and unknown ones as null, so that it is refused as it would have been there.
 func (h HistoryImport) MarshalJSON() ([]byte, error) {
-	field := func(text string, of ...string) *string {
-		if text == "" && !slices.Contains(of, h.Type) {
+	field := func(name, text string, of ...string) *string {
+		has := slices.Contains(of, h.Type)
+		if h.given != nil {
+			has = slices.Contains(h.given, name)
+		}
+		if text == "" && !has {
 			return nil
 		}
 		return &text
@@ -148,9 +153,20 @@ func (h HistoryImport) MarshalJSON() ([]byte, error) {
 		Arguments json.RawMessage `json:"arguments,omitempty"`
 		Output    *string         `json:"output,omitempty"`
 	}{
-		h.Type, field(h.Text, ImportUser, ImportAssistant), field(h.CallID, ImportToolCall, ImportToolResult), field(h.Name, ImportToolCall), h.Arguments,
-		field(h.Output, ImportToolResult),
+		h.Type, field("text", h.Text, ImportUser, ImportAssistant), field("callId", h.CallID, ImportToolCall, ImportToolResult), field("name", h.Name, ImportToolCall),
+		h.Arguments, field("output", h.Output, ImportToolResult),
 	})
+	for _, name := range h.given {
+		if slices.Contains([]string{"type", "text", "callId", "name", "arguments", "output"}, name) || err != nil {
+			continue
+		}
+		out.Truncate(out.Len() - len("}\n"))
+		out.WriteByte(',')
+		if err = encoder.Encode(name); err == nil {
+			out.Truncate(out.Len() - len("\n"))
+			out.WriteString(":null}\n")
+		}
+	}
 	return out.Bytes(), err
 }
 

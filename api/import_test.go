@@ -32,6 +32,34 @@ func TestAnImportedItemIsWrittenWithTheFieldsOfItsType(t *testing.T) {
 	}
 }
 
+// An item may go on from process to process: each says of it what the first one would.
+func TestAnImportedItemThatWasReadIsWrittenWithTheFieldsThatItHad(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		`{"type":"user","text":"go"}`:                               `{"type":"user","text":"go"}`,
+		`{"type":"user"}`:                                           `{"type":"user"}`,
+		`{"type":"tool_result","callId":"a"}`:                       `{"type":"tool_result","callId":"a"}`,
+		`{"type":"tool_result","callId":"a","output":""}`:           `{"type":"tool_result","callId":"a","output":""}`,
+		`{"type":"assistant","text":"x","name":""}`:                 `{"type":"assistant","text":"x","name":""}`,
+		`{"type":"assistant","signature":"abc","text":"x","Ä\"":7}`: `{"type":"assistant","text":"x","signature":null,"Ä\"":null}`,
+	} {
+		var item, again api.HistoryImport
+		if err := json.Unmarshal([]byte(given), &item); err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(item)
+		if err != nil || string(got) != want {
+			t.Errorf("%s is written as %s, %v, want %s", given, got, err, want)
+		}
+		if err := json.Unmarshal(got, &again); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(item.Given(), again.Given()); diff != "" {
+			t.Errorf("%s: the fields are others: %s", given, diff)
+		}
+	}
+}
+
 // What is written is read as it was, and nothing of it was lost.
 func TestAnImportedItemIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()

@@ -34,8 +34,8 @@ type Submission struct {
 	Session string `json:"session"`
 	// Text is a message without files: 1 to 256,000 bytes of UTF-8 without NUL.
 	Text string `json:"text,omitempty"`
-	// Content is a message of blocks, whose order is kept (AT1): 1 to 32 of them.
-	Content []ContentBlock `json:"content,omitempty"`
+	// Content is a message of blocks, whose order is kept (AT1): 1 to 32 of them. An empty list is no message; nil is one of Text.
+	Content []ContentBlock `json:"content,omitzero"`
 	Options TurnOptions    `json:"options,omitzero"`
 }
 

@@ -138,7 +138,7 @@ func ToolOutcome(s Start, end ToolEnd) engine.Command {
 	out.Output, out.Code = boundOutput(end.Err.Error()), api.CodeToolFailed
 	var p *panicError
 	switch {
-	case errors.As(end.Err, &p):
+	case errors.As(end.Err, &p), api.CodeOf(end.Err) == api.CodeToolPanicked: // the latter in another process
 		out.Code = api.CodeToolPanicked
 	case end.Cause != nil:
 		out.Code = api.CodeCancelled

@@ -209,6 +209,9 @@ type Tool struct {
 	TimeoutMs int64 `json:"timeoutMs,omitempty"`
 	// Inspect: tool/inspect may be called (RE3).
 	Inspect bool `json:"inspect,omitempty"`
+	// Handle comes back with each call of this tool. By it a client tells apart two that have one name and declare different
+	// things, for agents that were registered with the one and the other (AG4).
+	Handle string `json:"handle,omitempty"`
 }
 
 // RegisterGuardrail makes a guardrail of the client's available. Its name must be new.
@@ -355,6 +358,7 @@ type ToolCall struct {
 	Attempt   int             `json:"attempt"`
 	Epoch     uint64          `json:"epoch"`
 	Tool      string          `json:"tool"` // catalogue name
+	Handle    string          `json:"handle,omitempty"`
 	Effect    api.Effect      `json:"effect"`
 	Arguments json.RawMessage `json:"arguments"`
 	// StartBefore is until when the body may begin, absent for no bound and to inspect. A client that gets to it later

@@ -45,7 +45,7 @@ func (t *remoteTool) Run(ctx context.Context, call tool.Call) (string, error) {
 		case !errors.As(err, &e):
 			return "", err
 		case e.Code != rpc.TooLate:
-			return "", bodyError(e)
+			return "", &bodyError{text: e.Message, code: rpc.FromError(e).Code}
 		}
 		if err := wait(ctx, startAgain); err != nil {
 			return "", api.Errorf(api.CodeCancelled, "the client did not come to begin it: %w", err)
@@ -54,12 +54,15 @@ func (t *remoteTool) Run(ctx context.Context, call tool.Call) (string, error) {
 }
 
 // bodyError is a body's error as the model is told it: its text alone, as that of a body in this process.
-func bodyError(e *jrpc2.Error) error {
-	if told := rpc.FromError(e); told.Code == api.CodeArgumentsInvalid {
-		return told
-	}
-	return errors.New(e.Message)
+type bodyError struct {
+	text string
+	code api.Code
 }
+
+func (e *bodyError) Error() string { return e.text }
+
+// Unwrap tells the code, which says what kind of failure it was.
+func (e *bodyError) Unwrap() error { return &api.Error{Code: e.code} }
 
 func (t *remoteTool) call(call tool.Call) rpc.ToolCall {
 	return rpc.ToolCall{

@@ -208,12 +208,16 @@ func TestABodysErrorIsToldAsItIs(t *testing.T) {
 	host := &bodies{tools: make(chan tool.Tool, 1)}
 	lines, say, _ := talk(t, host)
 	pay := bound(t, host, lines, say)
-	for answer, want := range map[string]string{
-		`"error":{"code":-32064,"message":"no money","data":{"code":"tool_failed"}}`:       "no money",
-		`"error":{"code":1,"message":"no money"}`:                                          "no money",
-		`"error":{"code":-32060,"message":"at /n: 1","data":{"code":"arguments_invalid"}}`: "arguments_invalid: at /n: 1",
-		`"error":{"code":-32097,"message":"gone"}`:                                         "cancelled: the client gave up tool/run",
-		`"result":"text"`: "internal: the client's answer to tool/run cannot be read",
+	for answer, want := range map[string]struct {
+		text string
+		code api.Code
+	}{
+		`"error":{"code":-32064,"message":"no money","data":{"code":"tool_failed"}}`:       {"no money", api.CodeToolFailed},
+		`"error":{"code":-32063,"message":"it broke","data":{"code":"tool_panicked"}}`:     {"it broke", api.CodeToolPanicked},
+		`"error":{"code":1,"message":"no money"}`:                                          {"no money", api.CodeInternal},
+		`"error":{"code":-32060,"message":"at /n: 1","data":{"code":"arguments_invalid"}}`: {"at /n: 1", api.CodeArgumentsInvalid},
+		`"error":{"code":-32097,"message":"gone"}`:                                         {"cancelled: the client gave up tool/run", api.CodeCancelled},
+		`"result":"text"`: {"internal: the client's answer to tool/run cannot be read", api.CodeInternal},
 	} {
 		done := make(chan error, 1)
 		go func() {
@@ -222,8 +226,8 @@ func TestABodysErrorIsToldAsItIs(t *testing.T) {
 		}()
 		call := <-lines
 		say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,%s}`, call["id"], answer))
-		if err := <-done; err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: %v", answer, err)
+		if err := <-done; err == nil || !strings.HasPrefix(err.Error(), want.text) || api.CodeOf(err) != want.code {
+			t.Errorf("%s: %v, %s", answer, err, api.CodeOf(err))
 		}
 	}
 }
