@@ -77,13 +77,14 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	go source.read()
 	c.server.Start(source)
 	ended := make(chan struct{})
-	var failed error
+	var waited, failed error
 	go func() {
 		defer close(ended)
-		failed = c.server.Wait()
+		waited = c.server.Wait()
 	}()
 	select {
 	case <-ended:
+		failed = waited
 	case <-c.lines.Done(): // nobody reads what is written
 	case <-ctx.Done():
 	}
