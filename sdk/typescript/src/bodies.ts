@@ -1,0 +1,199 @@
+import { ArgumentsInvalidError, type OpenWorkerError, RuntimeExitedError, ToolFailedError } from './generated/errors.js';
+import { TooLateError } from './rpc/errors.js';
+import { beginning, messageOf } from './text.js';
+
+/** What a tool's result may have; of a longer one the runtime keeps so much, and so does this side (RU8). */
+const maxOutputBytes = 256_000;
+const maxErrorBytes = 8_000;
+
+/** How many ended bodies are remembered, and how many bytes of their outputs. */
+const mostKept = 4_096;
+const mostKeptBytes = 16 << 20;
+
+/** What names an attempt of a call. */
+export interface Attempt {
+  readonly callId: string;
+  readonly attempt: number;
+  /** The claim under which it runs: a later owner's is greater. */
+  readonly epoch: number;
+}
+
+/** What became of a call as far as this process knows; undefined if it knows nothing. */
+export type Known = { readonly outcome: 'running' } | { readonly outcome: 'succeeded' | 'failed'; readonly output: string } | undefined;
+
+/** How a body ended. */
+type Outcome = { readonly output: string } | { readonly error: OpenWorkerError };
+
+/** A body that runs, for everybody who asks for it. */
+interface Flight {
+  readonly ended: Promise<Outcome>;
+  readonly controller: AbortController;
+}
+
+/** What is left of a call: how it ended, or that it was looked for and not there. */
+interface Kept extends Attempt {
+  readonly outcome: Outcome | undefined;
+}
+
+/**
+ * The tool bodies of this process, by call. A runtime that is killed forgets the bodies that it had asked for, and they go on:
+ * the next runtime is told of them (RE3). So no body is begun beside one of the same call that runs, nor after one that has
+ * returned, and what a body returned to nobody is handed over when it is asked for.
+ */
+export class Bodies {
+  readonly #running = new Map<string, Flight>();
+  readonly #kept = new Map<string, Kept>(); // the oldest first
+  #keptBytes = 0;
+
+  /**
+   * Runs a body, or joins the one of this call that runs. The signal stops it, unless it ended since the runtime is gone: what
+   * the body comes to is the next runtime's then.
+   *
+   * @param startBefore until when it may begin, in milliseconds since 1970
+   * @throws TooLateError when that has passed, or a later owner has asked about the call: nothing was done
+   */
+  async run(call: Attempt, signal: AbortSignal, startBefore: number | undefined, body: (signal: AbortSignal) => unknown): Promise<string> {
+    let flight = this.#running.get(call.callId);
+    if (flight === undefined) {
+      const known = this.#handedOver(call);
+      if (known !== undefined) {
+        return told(known);
+      }
+      if (signal.aborted || (startBefore !== undefined && Date.now() >= startBefore)) {
+        throw new TooLateError('the time to begin the body had passed; it was not begun');
+      }
+      flight = this.#begin(call, body);
+    }
+    const { controller, ended } = flight;
+    const stop = (): void => {
+      if (!(signal.reason instanceof RuntimeExitedError)) {
+        controller.abort(signal.reason);
+      }
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return told(await ended);
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /**
+   * What became of a call. Where nothing is known, a request of an earlier owner that comes only now begins nothing any more, so
+   * that what the tool's own inspection finds stays true.
+   */
+  inspect(call: Attempt): Known {
+    if (this.#running.has(call.callId)) {
+      return { outcome: 'running' };
+    }
+    const kept = this.#kept.get(call.callId);
+    const outcome = kept?.outcome;
+    this.#keep({ ...call, epoch: Math.max(call.epoch, kept?.epoch ?? 0), outcome });
+    if (outcome === undefined) {
+      return undefined;
+    }
+    return 'output' in outcome ? { outcome: 'succeeded', output: outcome.output } : { outcome: 'failed', output: outcome.error.message };
+  }
+
+  /** How an earlier attempt ended that answers for this one. A failed one does so only for itself: later ones try again. */
+  #handedOver(call: Attempt): Outcome | undefined {
+    const kept = this.#kept.get(call.callId);
+    if (kept === undefined) {
+      return undefined;
+    }
+    if (call.epoch < kept.epoch) {
+      throw new TooLateError('a later owner of the session has asked about the call; the body was not begun');
+    }
+    return kept.outcome !== undefined && ('output' in kept.outcome || call.attempt <= kept.attempt) ? kept.outcome : undefined;
+  }
+
+  #begin(call: Attempt, body: (signal: AbortSignal) => unknown): Flight {
+    const controller = new AbortController();
+    const run = async (): Promise<Outcome> => {
+      let outcome: Outcome;
+      try {
+        outcome = { output: textOf(await body(controller.signal)) };
+      } catch (thrown) {
+        outcome = { error: failure(thrown) };
+      }
+      this.#running.delete(call.callId);
+      // What a body throws that was stopped tells those who wait, and nothing of what it did until then.
+      const stopped = controller.signal.aborted && 'error' in outcome;
+      this.#keep({ ...call, outcome: stopped ? undefined : outcome });
+      return outcome;
+    };
+    const flight = { controller, ended: Promise.resolve().then(run) };
+    this.#running.set(call.callId, flight);
+    return flight;
+  }
+
+  #keep(kept: Kept): void {
+    this.#forget(kept.callId);
+    this.#kept.set(kept.callId, { callId: kept.callId, attempt: kept.attempt, epoch: kept.epoch, outcome: kept.outcome });
+    this.#keptBytes += sizeOf(kept);
+    for (const [oldest] of this.#kept) {
+      if (this.#kept.size <= mostKept && this.#keptBytes <= mostKeptBytes) {
+        break;
+      }
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(callId: string): void {
+    const kept = this.#kept.get(callId);
+    if (kept !== undefined) {
+      this.#kept.delete(callId);
+      this.#keptBytes -= sizeOf(kept);
+    }
+  }
+}
+
+/**
+ * The table of this process, which all copies of the package share: a program may have two, and a call is in one runtime's hands
+ * today and in another's after it.
+ */
+export function bodies(): Bodies {
+  const key = Symbol.for('@openworkerai/harness-sdk/bodies');
+  const shared = globalThis as { [key]?: Bodies };
+  return (shared[key] ??= new Bodies());
+}
+
+/** A result as the model is told it: a string as it stands, anything else as JSON, nothing as an empty text. */
+function textOf(result: unknown): string {
+  let text: string | undefined;
+  try {
+    text = typeof result === 'string' ? result : JSON.stringify(result);
+  } catch (cause) {
+    throw new ToolFailedError(`the tool ran, but its result cannot be written as JSON: ${messageOf(cause)}`);
+  }
+  return boundOutput(text ?? '');
+}
+
+function boundOutput(text: string): string {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= maxOutputBytes) {
+    return text;
+  }
+  const most = maxOutputBytes - 200;
+  return `${beginning(text, most)}\n[cut: the output had ${bytes} bytes, of which the first ${most} are shown]`;
+}
+
+/** What a body threw, as the model is told it. Only that the arguments are to be corrected keeps its code. */
+function failure(thrown: unknown): OpenWorkerError {
+  const message = beginning(messageOf(thrown), maxErrorBytes);
+  return thrown instanceof ArgumentsInvalidError ? new ArgumentsInvalidError(message) : new ToolFailedError(message);
+}
+
+function told(outcome: Outcome): string {
+  if ('error' in outcome) {
+    throw outcome.error;
+  }
+  return outcome.output;
+}
+
+function sizeOf({ outcome }: Kept): number {
+  if (outcome === undefined) {
+    return 0;
+  }
+  return Buffer.byteLength('output' in outcome ? outcome.output : outcome.error.message);
+}

@@ -1,0 +1,136 @@
+import { type Attachment, isAttachment, maxMessageFileBytes } from './attachment.js';
+import { AttachmentTooLargeError, InvalidRequestError } from './generated/errors.js';
+import type * as wire from './generated/protocol.js';
+import { cleaned, type Fields } from './options.js';
+import { kindOf } from './text.js';
+
+/** A part of a message: an {@link Attachment}, or a block written out (AT1). */
+export type ContentPart = Attachment | wire.ContentBlock;
+
+/** What follows a text in the short form: one file or block, or several in their order. */
+export type Files = ContentPart | readonly ContentPart[];
+
+/**
+ * A message (AT1): a text of 1 to 256,000 bytes of UTF-8, or an object with 1 to 32 blocks in their order. The text blocks
+ * have at most 32,000 bytes together, and the files 16 MiB.
+ */
+export type Input = string | { readonly content: readonly ContentPart[] };
+
+/** A message of at most 32 blocks. */
+const maxBlocks = 32;
+const maxBlockTextBytes = 32_000;
+
+const blockFields: Fields = {
+  type: 'string',
+  text: 'string',
+  name: 'string',
+  source: { type: 'string', mediaType: 'string', data: 'string', id: 'string', size: 'integer', sha256: 'string' },
+};
+
+/** A message taken apart: a text alone, or parts. */
+export interface Message {
+  readonly text: string;
+  readonly parts: readonly ContentPart[];
+}
+
+/**
+ * Sorts what run, send, runWith and runStreamed were called with: (input, options), (text, files) or (text, files, options).
+ *
+ * @throws InvalidRequestError for anything else.
+ */
+export function messageFrom(call: string, input: unknown, second: unknown, third: unknown): { message: Message; options: unknown } {
+  if (typeof input !== 'string') {
+    const content = contentOf(call, input);
+    if (isFiles(second)) {
+      throw new InvalidRequestError(`${call} was given content and files beside it; put the files into the content, where they belong`);
+    }
+    return { message: { text: '', parts: partsOf(content) }, options: only(call, second, third) };
+  }
+  if (!isFiles(second)) {
+    return { message: { text: input, parts: [] }, options: only(call, second, third) };
+  }
+  const files = partsOf(Array.isArray(second) ? (second as unknown[]) : [second]);
+  if (files.length === 0 || input === '') {
+    return { message: { text: input, parts: files }, options: third };
+  }
+  return { message: { text: '', parts: bounded([{ type: 'text', text: input }, ...files]) }, options: third };
+}
+
+/** The options, where the second place may hold them as well as the third. */
+function only(call: string, second: unknown, third: unknown): unknown {
+  if (second !== undefined && third !== undefined) {
+    throw new InvalidRequestError(
+      `${call} was given ${kindOf(second)} for files; give an Attachment, a block, or a list of them, and the options behind it`,
+    );
+  }
+  return second ?? third;
+}
+
+function contentOf(call: string, input: unknown): readonly unknown[] {
+  if (typeof input !== 'object' || input === null || !('content' in input)) {
+    throw new InvalidRequestError(`the message of ${call} is ${kindOf(input)}; give a text, or { content: [ … ] }`);
+  }
+  const { content } = input as { content: unknown };
+  cleaned(`the message of ${call}`, input, { content: 'any' });
+  if (!Array.isArray(content)) {
+    throw new InvalidRequestError(`content of the message of ${call} is ${kindOf(content)}; give a list of blocks and attachments`);
+  }
+  if (content.length === 0) {
+    throw new InvalidRequestError(`the content has 0 blocks; a message has 1 to ${maxBlocks}, its texts among them`, { rule: 'blocks' });
+  }
+  return content;
+}
+
+/** Whether it stands where files do: a list, an attachment, or what has a type as blocks have. */
+function isFiles(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (Array.isArray(value) || isAttachment(value) || 'type' in value);
+}
+
+function partsOf(content: readonly unknown[]): readonly ContentPart[] {
+  return bounded(
+    content.map((part, i) => {
+      const what = `block ${i + 1} of the message`;
+      if (isAttachment(part)) {
+        return part;
+      }
+      if (part instanceof Uint8Array || part instanceof ArrayBuffer) {
+        throw new InvalidRequestError(`${what} is bytes; give Attachment.fromBytes({ name, data })`);
+      }
+      if (typeof part !== 'object' || part === null || Array.isArray(part) || 'then' in part) {
+        const hint = typeof part === 'string' ? ': a text is { type: "text", text }, and a path belongs to Attachment.fromFile' : '';
+        throw new InvalidRequestError(`${what} is ${kindOf(part)}; give an Attachment or a block${hint}`);
+      }
+      return cleaned(what, part, blockFields) as unknown as wire.ContentBlock;
+    }),
+  );
+}
+
+/** Refuses what is wrong with the whole before anything is uploaded. All else is found by the runtime. */
+function bounded(parts: readonly ContentPart[]): readonly ContentPart[] {
+  if (parts.length > maxBlocks) {
+    throw new InvalidRequestError(`the content has ${parts.length} blocks; a message has 1 to ${maxBlocks}, its texts among them`, {
+      rule: 'blocks',
+      value: String(parts.length),
+      limit: String(maxBlocks),
+    });
+  }
+  const files = sum(parts, (part) => (isAttachment(part) ? part.size : 0));
+  if (files > maxMessageFileBytes) {
+    throw new AttachmentTooLargeError(
+      `the files have ${files} bytes together; those of a message have at most ${maxMessageFileBytes}. Send some in a message before`,
+      { rule: 'message_files_bytes', value: String(files), limit: String(maxMessageFileBytes) },
+    );
+  }
+  const texts = sum(parts, (part) => (!isAttachment(part) && part.type === 'text' ? Buffer.byteLength(part.text) : 0));
+  if (texts > maxBlockTextBytes) {
+    throw new InvalidRequestError(
+      `the text blocks have ${texts} bytes together; a message with content has at most ${maxBlockTextBytes}. Send a longer text as a text file`,
+      { rule: 'text_blocks_bytes', value: String(texts), limit: String(maxBlockTextBytes) },
+    );
+  }
+  return parts;
+}
+
+function sum(parts: readonly ContentPart[], size: (part: ContentPart) => number): number {
+  return parts.reduce((total, part) => total + size(part), 0);
+}

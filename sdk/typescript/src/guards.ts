@@ -1,0 +1,205 @@
+import { InvalidRequestError } from './generated/errors.js';
+import type * as wire from './generated/protocol.js';
+import type { Connection, Handler } from './rpc/connection.js';
+import { cleaned, type Fields, plain } from './options.js';
+import { kindOf } from './text.js';
+
+/** Where a guardrail looks (GR1): at what the user says before it is stored, at what a model is sent, at tools' results, at answers. */
+export type GuardPoint = wire.Unit['point'];
+
+/**
+ * A text that a guardrail looks at, of at most 128,000 bytes (GR2): a block, a text file, an instruction, a result, an answer.
+ * As every callback it is told session, run, call, agent, workspace, origin, owner and metadata (AG7), and has a signal that
+ * ends when nobody waits for its answer any more.
+ */
+export type GuardrailUnit = Omit<wire.Unit, 'callback' | 'guardrail'> & { readonly signal: AbortSignal };
+
+/** What a guardrail says. Make one with {@link allow}, {@link redact} or {@link block}. */
+export type Verdict = wire.Verdict;
+
+/** Lets the text pass. */
+export function allow(): Verdict {
+  return { action: 'allow' };
+}
+
+/**
+ * Lets another text pass instead, of at most 128,000 bytes.
+ *
+ * @param reason is stored and shown; it must not repeat what is to be kept secret
+ */
+export function redact(text: string, reason?: string): Verdict {
+  return reason === undefined ? { action: 'redact', text } : { action: 'redact', text, reason };
+}
+
+/**
+ * Lets nothing pass: a message is refused, a model call fails and ends its turn, a result is withheld, all with code
+ * guardrail_blocked.
+ */
+export function block(reason?: string): Verdict {
+  return reason === undefined ? { action: 'block' } : { action: 'block', reason };
+}
+
+/** Looks at texts at some points (GR1). It must be repeatable: after a crash it is called again with the same text. */
+export interface Guardrail {
+  /** What agents and turns choose it by: 1–128 of A–Z a–z 0–9 . _ -, starting with a letter or digit. */
+  readonly name: string;
+  /** Where it looks, at least one. */
+  readonly points: readonly GuardPoint[];
+  /** Gives the verdict. Where it throws, takes too long or gives none, nothing passes: guardrail_failed (GR2). */
+  check(unit: GuardrailUnit): Verdict | Promise<Verdict>;
+  /** Bounds one check, in milliseconds. Default 10,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A request on its way to a model (GR4): the whole of it, without its credential. */
+export type ModelCall = Omit<wire.ModelCall, 'callback' | 'hook'> & { readonly signal: AbortSignal };
+
+/** A tool's result on its way to model and journal. `code` is absent for a success. */
+export type HookedResult = Omit<wire.ToolResult, 'callback' | 'hook'> & { readonly signal: AbortSignal };
+
+/** A hook's refusal of a request. Make one with {@link veto}. */
+export type Veto = wire.Veto;
+
+/** What a {@link Hook}'s beforeModel returns to refuse the request: the run fails with hook_vetoed. */
+export function veto(reason: string): Veto {
+  return { veto: true, reason };
+}
+
+/** Sees whole requests or results (GR4). It has at least one of the two functions, which must be repeatable. */
+export interface Hook {
+  /** What agents choose it by, like a guardrail's. */
+  readonly name: string;
+  /** Sees a request right before it is sent. Nothing returned lets it pass. Where it throws, the run fails with hook_failed. */
+  beforeModel?(call: ModelCall): Veto | undefined | void | Promise<Veto | undefined | void>;
+  /** Returns the output that stands for the tool's; undefined leaves it. Where it throws, the result is withheld: hook_failed. */
+  toolResult?(result: HookedResult): string | undefined | void | Promise<string | undefined | void>;
+  /** Bounds one call, in milliseconds. Default 10,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A tool call that is about to be decided on. `changed`: its arguments are a person's. */
+export type ToolAction = Omit<wire.Action, 'callback'> & { readonly signal: AbortSignal };
+
+/**
+ * The application's own hard check of each tool call, whatever grants and approvals say (AP2): it returns {@link allow} or
+ * {@link block}. Where it throws, the action is not run, with code check_failed, which nobody takes for a refusal.
+ */
+export type CheckAction = (action: ToolAction) => Verdict | Promise<Verdict>;
+
+const points: readonly string[] = ['user_input', 'model_input', 'tool_result', 'model_output'];
+const guardrailFields: Fields = { name: 'string', points: 'strings', check: 'any', timeoutMs: 'integer' };
+const hookFields: Fields = { name: 'string', beforeModel: 'any', toolResult: 'any', timeoutMs: 'integer' };
+
+/** The guardrails and hooks of a connection, by name. */
+export class Guards {
+  readonly #guardrails = new Map<string, Guardrail>();
+  readonly #hooks = new Map<string, Hook>();
+
+  /** Answers the runtime's questions to guardrails and hooks. */
+  serve(connection: Connection): void {
+    connection.handle('guardrail/check', async ({ callback: _, guardrail, ...unit }, signal) => {
+      const rail = found(this.#guardrails, guardrail);
+      return verdictOf(guardrail, await rail.check({ ...unit, signal }), ['allow', 'redact', 'block']);
+    });
+    connection.handle('hook/beforeModel', async ({ callback: _, hook, ...call }, signal) => {
+      const refusal = await found(this.#hooks, hook).beforeModel?.({ ...call, signal });
+      return vetoOf(hook, refusal);
+    });
+    connection.handle('hook/toolResult', async ({ callback: _, hook, ...result }, signal) => {
+      const output = await found(this.#hooks, hook).toolResult?.({ ...result, signal });
+      if (output !== undefined && typeof output !== 'string') {
+        throw new InvalidRequestError(`toolResult of hook "${hook}" returned ${kindOf(output)}; return a string, or nothing to leave the result`);
+      }
+      return { output: output ?? result.output };
+    });
+  }
+
+  /** Adds a guardrail, and says what to register. */
+  addGuardrail(guardrail: Guardrail): wire.RegisterGuardrail {
+    const { name, timeoutMs } = checkedGuard('registerGuardrail', guardrail, guardrailFields, this.#guardrails);
+    if (!Array.isArray(guardrail.points) || guardrail.points.length === 0 || !guardrail.points.every((point) => points.includes(point))) {
+      throw new InvalidRequestError(`points of guardrail "${name}" must be a list of at least one of ${points.join(', ')}`);
+    }
+    if (typeof guardrail.check !== 'function') {
+      throw new InvalidRequestError(`check of guardrail "${name}" is ${kindOf(guardrail.check)}; give a function`);
+    }
+    this.#guardrails.set(name, guardrail);
+    return { name, points: [...guardrail.points], ...timeoutMs };
+  }
+
+  /** Adds a hook, and says what to register. */
+  addHook(hook: Hook): wire.RegisterHook {
+    const { name, timeoutMs } = checkedGuard('registerHook', hook, hookFields, this.#hooks);
+    for (const [what, value] of [['beforeModel', hook.beforeModel], ['toolResult', hook.toolResult]] as const) {
+      if (value !== undefined && typeof value !== 'function') {
+        throw new InvalidRequestError(`${what} of hook "${name}" is ${kindOf(value)}; give a function, or leave it out`);
+      }
+    }
+    if (hook.beforeModel === undefined && hook.toolResult === undefined) {
+      throw new InvalidRequestError(`hook "${name}" has no function; give beforeModel or toolResult`);
+    }
+    this.#hooks.set(name, hook);
+    return { name, beforeModel: hook.beforeModel !== undefined, toolResult: hook.toolResult !== undefined, ...timeoutMs };
+  }
+}
+
+/** What the runtime calls for the application's own check of actions. */
+export function checkActions(check: CheckAction): Handler<'action/check'> {
+  return async ({ callback: _, ...action }, signal) => verdictOf('checkAction', await check({ ...action, signal }), ['allow', 'block']);
+}
+
+function checkedGuard(
+  call: string,
+  guard: Guardrail | Hook,
+  fields: Fields,
+  known: ReadonlyMap<string, unknown>,
+): { name: string; timeoutMs: { timeoutMs?: number } } {
+  if (typeof guard !== 'object' || guard === null) {
+    throw new InvalidRequestError(`${call} was given ${kindOf(guard)}; give an object with a name`);
+  }
+  const { name, timeoutMs } = cleaned(call, plain(guard, fields), fields) as { name?: string; timeoutMs?: number };
+  if (name === undefined || name === '') {
+    throw new InvalidRequestError(`${call} was given no name; give the one that agents choose it by`);
+  }
+  if (known.has(name)) {
+    throw new InvalidRequestError(`"${name}" is registered already; give it another name`);
+  }
+  return { name, timeoutMs: timeoutMs === undefined ? {} : { timeoutMs } };
+}
+
+/** A verdict, checked: what is none lets nothing pass. */
+function verdictOf(name: string, given: unknown, actions: readonly Verdict['action'][]): Verdict {
+  const verdict = (typeof given === 'object' && given !== null ? given : {}) as { action?: Verdict['action']; text?: unknown; reason?: unknown };
+  const { action, text } = verdict;
+  const reason = verdict.reason === undefined ? {} : { reason: String(verdict.reason) };
+  if (action !== undefined && actions.includes(action)) {
+    if (action === 'redact' && typeof text === 'string') {
+      return { action, text, ...reason };
+    }
+    if (action !== 'redact') {
+      return action === 'allow' ? { action } : { action, ...reason };
+    }
+  }
+  throw new InvalidRequestError(
+    `"${name}" returned ${action === undefined ? kindOf(given) : 'no such verdict'}; return ${actions.map((known) => `${known}()`).join(' or ')}`,
+  );
+}
+
+function vetoOf(name: string, refusal: unknown): wire.Veto {
+  if (refusal === undefined) {
+    return {};
+  }
+  const { veto: refused, reason } = (typeof refusal === 'object' && refusal !== null ? refusal : {}) as Record<string, unknown>;
+  if (typeof refused !== 'boolean') {
+    throw new InvalidRequestError(`beforeModel of hook "${name}" returned ${kindOf(refusal)}; return veto(reason), or nothing`);
+  }
+  return { veto: refused, ...(reason === undefined ? {} : { reason: String(reason) }) };
+}
+
+function found<T>(known: ReadonlyMap<string, T>, name: string): T {
+  const guard = known.get(name);
+  if (guard === undefined) {
+    throw new InvalidRequestError(`"${name}" is not registered here`);
+  }
+  return guard;
+}

@@ -1,0 +1,248 @@
+import { InvalidRequestError, UnsupportedOptionError } from './generated/errors.js';
+import type * as wire from './generated/protocol.js';
+import { kindOf } from './text.js';
+
+/** What may be given to end the waiting for a call. */
+export interface CallOptions {
+  /** Ends the waiting with {@link CancelledError}. What was accepted goes on (RU6). */
+  signal?: AbortSignal | undefined;
+}
+
+/** What a field holds: a kind of value, one of several words, or fields of its own. */
+type Kind = 'string' | 'boolean' | 'integer' | 'strings' | 'texts' | 'time' | 'json' | 'any' | readonly string[] | Fields;
+
+/** The fields that an object may have. What a runtime has beyond them is not known to this version of the SDK. */
+export interface Fields {
+  readonly [name: string]: Kind;
+}
+
+const model: Fields = { provider: 'string', name: 'string' };
+const compaction: Fields = { additionalInstructions: 'string' };
+const limits: Fields = { maxModelCalls: 'integer', maxOutputTokens: 'integer', maxOutputTokensPerCall: 'integer', summaryTokens: 'integer' };
+const page: Fields = { owner: 'string', cursor: 'string', limit: 'integer' };
+
+/** The options of each call, by what they are called in messages. */
+export const optionsOf = {
+  agent: {
+    name: 'string',
+    instructions: 'string',
+    tools: 'strings',
+    approvals: { mode: ['always', 'only', 'auto', 'never'], tools: 'strings', reviewerModel: model },
+    defaultModel: model,
+    limits,
+    builtinTools: { askUser: 'boolean', readHistory: 'boolean' },
+    unknownOutcome: ['ask', 'tell_model'],
+    autoSkipQuestions: 'boolean',
+    autoApproverContext: 'string',
+    compaction,
+    guardrails: 'strings',
+    hooks: 'strings',
+    memory: 'json',
+    planning: 'json',
+    scheduling: 'json',
+    delegation: 'json',
+    team: 'json',
+    workspaceTools: 'json',
+    sandbox: 'json',
+  },
+  session: {
+    workspace: 'string',
+    scratch: 'boolean',
+    model,
+    autoApproverContext: 'string',
+    compaction,
+    autoSkipQuestions: 'boolean',
+    initialHistory: 'json', // its items are the runtime's to check: the errors name the item and the rule
+    metadata: 'texts',
+    owner: 'string',
+    idempotencyKey: 'string',
+  },
+  turn: {
+    submissionId: 'string',
+    idempotencyKey: 'string',
+    instructionAddendum: 'string',
+    model,
+    limits,
+    whenBusy: ['reject', 'queue', 'interrupt'],
+    autoApproverContext: 'string',
+    compaction,
+    guardrails: 'strings',
+  },
+  page: { cursor: 'string', limit: 'integer' },
+  agents: page,
+  sessions: { ...page, agent: 'string', activity: ['idle', 'running', 'waiting', 'recovering'], before: 'time' },
+  interactions: page,
+  usage: { owner: 'string', since: 'time' },
+  events: { after: 'integer' },
+  delete: { idleBefore: 'time' },
+  revoke: { by: 'string' },
+  wait: {},
+} satisfies Record<string, Fields>;
+
+/** Options as they are sent, and the signal that came with them. */
+export interface Given<T> {
+  readonly options: T;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Checks options and takes them apart. Fields that are undefined are left out, as if they were not there; null is refused,
+ * since it would read as if it cleared something. Times become texts.
+ *
+ * @throws InvalidRequestError with what to do.
+ */
+export function given<T>(call: string, value: unknown, fields: Fields): Given<T> {
+  if (value === undefined) {
+    return { options: {} as T, signal: undefined };
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidRequestError(`the options of ${call} are ${kindOf(value)}; give an object, or leave them out`);
+  }
+  const { signal, ...rest } = value as { signal?: unknown };
+  return { options: cleaned(call, rest, fields) as T, signal: signalOf(call, signal) };
+}
+
+/** A signal that was given, checked. */
+export function signalOf(call: string, signal: unknown): AbortSignal | undefined {
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new InvalidRequestError(`signal of ${call} is ${kindOf(signal)}; give the signal of an AbortController`);
+  }
+  return signal;
+}
+
+/** An object with the fields that are set, each of its kind. */
+export function cleaned(call: string, value: object, fields: Fields): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(value)) {
+    if (!Object.hasOwn(fields, name)) {
+      throw new InvalidRequestError(`${call} does not know "${name}"${suggestion(name, Object.keys(fields))}`, { option: name });
+    }
+    if (field !== undefined) {
+      out[name] = checked(`${name} of ${call}`, field, fields[name] as Kind);
+    }
+  }
+  return out;
+}
+
+/** The known fields of an object of a class, whose others are its own affair; all fields of any other. */
+export function plain(value: object, fields: Fields): object {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) {
+    return value;
+  }
+  return Object.fromEntries(Object.keys(fields).map((name) => [name, (value as Record<string, unknown>)[name]]));
+}
+
+function checked(what: string, value: unknown, kind: Kind): unknown {
+  const wrong = (wanted: string): never => {
+    throw new InvalidRequestError(`${what} is ${kindOf(value)}; give ${wanted}${value === null ? ', or leave it out' : ''}`);
+  };
+  if (typeof kind === 'object') {
+    if (isWords(kind)) {
+      return typeof value === 'string' && kind.includes(value)
+        ? value
+        : wrong(`one of ${kind.map((word) => `"${word}"`).join(', ')}`);
+    }
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? cleaned(what, value, kind) : wrong('an object');
+  }
+  switch (kind) {
+    case 'string':
+    case 'boolean':
+      return typeof value === kind ? value : wrong(`a ${kind}`);
+    case 'integer':
+      return Number.isSafeInteger(value) ? value : wrong('a whole number');
+    case 'strings':
+      return isStrings(value) ? [...value] : wrong('a list of strings');
+    case 'texts':
+      return isTexts(value) ? { ...value } : wrong('an object whose values are strings');
+    case 'time':
+      return timeOf(value) ?? wrong('a Date, or a time as in "2026-11-30T12:00:00Z"');
+    case 'json':
+      return value === null ? wrong('a value') : value;
+    case 'any':
+      return value;
+  }
+}
+
+function isWords(kind: Fields | readonly string[]): kind is readonly string[] {
+  return Array.isArray(kind);
+}
+
+function isStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function isTexts(value: unknown): value is Record<string, string> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((text) => typeof text === 'string');
+}
+
+function timeOf(value: unknown): string | undefined {
+  const date = value instanceof Date ? value : typeof value === 'string' ? new Date(value) : undefined;
+  return date === undefined || Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+/**
+ * Refuses options that the runtime does not have, before anything is sent (FA9).
+ *
+ * @throws UnsupportedOptionError that names the option.
+ */
+export function requireOptions(capabilities: wire.Capabilities, scope: 'agent' | 'session' | 'turn', options: object): void {
+  for (const name of optionNames(scope, options)) {
+    requireOption(capabilities, name);
+  }
+}
+
+/** Refuses one option that the runtime does not have. */
+export function requireOption(capabilities: wire.Capabilities, name: string): void {
+  if (!capabilities.options.includes(name)) {
+    throw new UnsupportedOptionError(
+      `the runtime (version ${capabilities.version}) does not support the option ${name}; leave it out, or install a runtime that does`,
+      { option: name },
+    );
+  }
+}
+
+/** Fields that every runtime has. */
+const always = new Set(['agent.name', 'agent.instructions', 'agent.tools', 'agent.defaultModel']);
+
+/** The names that capabilities have for the options that are given. */
+function optionNames(scope: string, options: object): string[] {
+  const names: string[] = [];
+  for (const [name, value] of Object.entries(options) as [string, unknown][]) {
+    if (scope === 'agent' && name === 'approvals') {
+      const mode = (value as wire.Approvals).mode;
+      names.push(`agent.approvals.${mode ?? 'always'}`);
+    } else if (scope === 'agent' && name === 'builtinTools') {
+      names.push(...Object.keys(value as object).map((tool) => `agent.builtinTools.${tool}`));
+    } else {
+      names.push(`${scope}.${scope === 'turn' && name === 'idempotencyKey' ? 'submissionId' : name}`);
+    }
+  }
+  return names.filter((name) => !always.has(name));
+}
+
+/** Names the option that was probably meant, or all of them where there are few. */
+export function suggestion(name: string, known: readonly string[]): string {
+  const near = known
+    .map((word) => ({ word, far: distance(name.toLowerCase(), word.toLowerCase()) }))
+    .toSorted((a, b) => a.far - b.far)[0];
+  if (near !== undefined && near.far <= Math.max(2, Math.floor(name.length / 4))) {
+    return `; did you mean "${near.word}"?`;
+  }
+  return known.length === 0 ? '; it takes signal alone' : `; it has ${known.join(', ')}`;
+}
+
+/** How many letters differ (Levenshtein). Names are short; a long one is cut. */
+function distance(a: string, b: string): number {
+  const left = a.slice(0, 64);
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= left.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = left[i - 1] === b[j - 1] ? 0 : 1;
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + same));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,120 @@
+import { resolve } from 'node:path';
+
+import { InvalidRequestError } from './generated/errors.js';
+import type * as wire from './generated/protocol.js';
+import type { CheckAction } from './guards.js';
+import { cleaned, type Fields, signalOf } from './options.js';
+import type { RuntimeOptions } from './rpc/process.js';
+import { kindOf } from './text.js';
+
+/** Gives a provider's secret; undefined or '' if there is none. It is asked before each model call. */
+export type CredentialCallback = (provider: string, context: { readonly signal: AbortSignal }) => string | undefined | Promise<string | undefined>;
+
+/**
+ * Where secrets for providers come from (RE5): secrets by provider, in memory; the runtime's environment, for example
+ * OPENAI_API_KEY; a file of mode 0600 with a JSON object of secrets by provider; or a function. An object whose only key is `file`
+ * names one.
+ */
+export type Credentials = Readonly<Record<string, string>> | 'environment' | { readonly file: string } | CredentialCallback;
+
+/** How a harness is opened. Only stateDir is needed. */
+export interface HarnessOptions {
+  /**
+   * The directory that holds everything that lasts; it is made if it is not there. Several processes of one machine may share it. No
+   * session's workspace may overlap it (SE5).
+   */
+  readonly stateDir: string;
+  /** Default: memory, without any: then turns wait with credentials_missing until {@link Harness.setCredential}. */
+  readonly credentials?: Credentials | undefined;
+  /** Speakers to models beside those that the runtime is configured with, or instead of one of the same name. */
+  readonly providers?: readonly wire.Provider[] | undefined;
+  /** The runtime's program. Default: OPENWORKER_RUNTIME, then the package for this platform. */
+  readonly runtimePath?: string | undefined;
+  /** Holds the sessions' private workspaces. Default: a directory of its own in the user's cache directory. */
+  readonly scratchDir?: string | undefined;
+  /** The application's own hard check of each tool call (AP2). It belongs into every process of a store. */
+  readonly checkAction?: CheckAction | undefined;
+  /** Variables for the runtime, beside those of this process; undefined takes one away. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Where the runtime's log goes. Default: only the end of it is kept, for the message of RuntimeExitedError. */
+  readonly stderr?: 'inherit' | ((text: string) => void) | undefined;
+  /** Ends the opening. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const fields: Fields = {
+  stateDir: 'string',
+  credentials: 'any',
+  providers: 'json',
+  runtimePath: 'string',
+  scratchDir: 'string',
+  checkAction: 'any',
+  env: 'any',
+  stderr: 'any',
+};
+
+/** Options of a harness, checked and sorted. */
+export interface Setup {
+  readonly runtime: RuntimeOptions;
+  readonly initialize: Pick<wire.Initialize, 'credentials' | 'providers' | 'actionCheck' | 'scratchDir'>;
+  readonly credentials: CredentialCallback | undefined;
+  readonly checkAction: CheckAction | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Checks options. @throws InvalidRequestError with what to do. */
+export function setupOf(options: unknown): Setup {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidRequestError(`Harness.open was given ${kindOf(options)}; give an object with a stateDir, for example { stateDir: './state' }`);
+  }
+  const { signal, ...rest } = options as HarnessOptions;
+  const given = cleaned('Harness.open', rest, fields) as unknown as Partial<HarnessOptions>;
+  const { stateDir, credentials, providers, runtimePath, scratchDir, checkAction, env, stderr } = given;
+  if (stateDir === undefined || stateDir === '') {
+    throw new InvalidRequestError("Harness.open needs a stateDir, for example { stateDir: './state' }");
+  }
+  if (providers !== undefined && !Array.isArray(providers)) {
+    throw new InvalidRequestError(`providers of Harness.open is ${kindOf(providers)}; give a list`);
+  }
+  if (checkAction !== undefined && typeof checkAction !== 'function') {
+    throw new InvalidRequestError(`checkAction of Harness.open is ${kindOf(checkAction)}; give a function`);
+  }
+  if (env !== undefined && (typeof env !== 'object' || env === null)) {
+    throw new InvalidRequestError(`env of Harness.open is ${kindOf(env)}; give an object of variables`);
+  }
+  if (stderr !== undefined && stderr !== 'inherit' && typeof stderr !== 'function') {
+    throw new InvalidRequestError(`stderr of Harness.open is ${kindOf(stderr)}; give "inherit" or a function`);
+  }
+  const source = credentials === undefined ? undefined : credentialsOf(credentials);
+  return {
+    runtime: { stateDir: resolve(stateDir), runtimePath, env, stderr },
+    initialize: {
+      ...(source === undefined ? {} : { credentials: source }),
+      ...(providers === undefined ? {} : { providers: [...providers] }),
+      ...(checkAction === undefined ? {} : { actionCheck: true }),
+      ...(scratchDir === undefined ? {} : { scratchDir: resolve(scratchDir) }),
+    },
+    credentials: typeof credentials === 'function' ? credentials : undefined,
+    checkAction,
+    signal: signalOf('Harness.open', signal),
+  };
+}
+
+function credentialsOf(credentials: Credentials): wire.Credentials {
+  if (credentials === 'environment') {
+    return { source: 'environment' };
+  }
+  if (typeof credentials === 'function') {
+    return { source: 'callback' };
+  }
+  const given: unknown = credentials;
+  if (typeof given !== 'object' || given === null || !Object.values(given).every((secret) => typeof secret === 'string')) {
+    // A secret must not stand in a message: what it is is said by its kind alone.
+    throw new InvalidRequestError(
+      `credentials of Harness.open are ${kindOf(given)} that is none; give secrets by provider, "environment", { file } or a function`,
+    );
+  }
+  const secrets = { ...given } as Record<string, string>;
+  const { file } = secrets;
+  return file !== undefined && Object.keys(secrets).length === 1 ? { source: 'file', file: resolve(file) } : { source: 'memory', secrets };
+}

@@ -1,0 +1,205 @@
+import type { Attempt, Bodies } from './bodies.js';
+import { InvalidToolError } from './generated/errors.js';
+import type * as wire from './generated/protocol.js';
+import type { Connection } from './rpc/connection.js';
+import { cleaned, type Fields, plain } from './options.js';
+import { type InputOf, inputOf, type InputSchema, jsonSchemaOf } from './schema.js';
+import { kindOf } from './text.js';
+
+/** What a body is told of its call (AG7). */
+export interface ToolContext {
+  /** Unique, and the same in every attempt: the idempotency key. Hand it on to whatever the body calls. */
+  readonly callId: string;
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** The claim under which it runs; a later owner's is greater. */
+  readonly epoch: number;
+  /** The tool's catalogue name. */
+  readonly tool: string;
+  /** The arguments as the model gave them, or a person changed them. They match the JSON Schema. */
+  readonly arguments: Record<string, unknown>;
+  readonly session: wire.SessionReference;
+  readonly run: string;
+  readonly agent: wire.AgentReference;
+  /** The session's working directory; '' if it has none. */
+  readonly workspace: string;
+  /** Where the call comes from: 'agent' is the session's own. */
+  readonly origin: string;
+  /** The session's owner; '' if it has none. */
+  readonly owner: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Ends when the turn is cancelled, the time is over or the harness is closed: the body should stop soon. */
+  readonly signal: AbortSignal;
+}
+
+/** What became of an attempt whose process died (RE3). `not_started` promises that it did nothing and can no longer start. */
+export type Inspection = wire.Inspection;
+
+/** A tool whose body runs in this process. */
+export interface ToolDefinition<S extends InputSchema = InputSchema> {
+  /** The catalogue name, for example "app.lookup", which models see as "app__lookup": 1–64 of A–Z a–z 0–9 _ - then (AG5). */
+  readonly name: string;
+  /** Tells the model what it does. */
+  readonly description?: string | undefined;
+  /** What it takes: a JSON Schema (2020-12) of an object, or a Zod schema (4.2 or newer). A part of the agent's identity (AG4). */
+  readonly inputSchema: S;
+  /**
+   * What a repetition would do (RE3). Default "sideEffect": it must not happen twice. "idempotent" may be repeated under the same
+   * call ID, "readOnly" changes nothing.
+   */
+  readonly effect?: wire.Effect | undefined;
+  /**
+   * Performs the action. What it returns is the model's: a string as it stands, anything else as JSON, at most 256,000 bytes; the
+   * rest is cut with a mark. The message of what it throws is told to the model, as the call's failure. A call is never begun
+   * beside a body of the same call that runs.
+   */
+  execute(input: InputOf<S>, context: ToolContext): unknown;
+  /**
+   * Says what became of an attempt whose outcome was lost with its runtime (RE3). It must be safe to repeat. It is asked only
+   * where this process does not know itself. Where it throws, it is asked again a while later.
+   */
+  inspect?(context: ToolContext): Inspection | Promise<Inspection>;
+  /** Bounds one attempt, in milliseconds. Default 600,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+const toolFields: Fields = {
+  name: 'string',
+  description: 'string',
+  inputSchema: 'any',
+  effect: ['sideEffect', 'idempotent', 'readOnly'],
+  execute: 'any',
+  inspect: 'any',
+  timeoutMs: 'integer',
+};
+
+const outcomes: readonly unknown[] = ['succeeded', 'failed', 'not_started', 'running', 'unknown'];
+
+/** The tools of a connection, by catalogue name. */
+export class Tools {
+  readonly #tools = new Map<string, { readonly definition: ToolDefinition; readonly declaration: wire.ToolDeclaration }>();
+  readonly #bodies: Bodies;
+
+  constructor(bodies: Bodies) {
+    this.#bodies = bodies;
+  }
+
+  /** Answers the runtime's requests to run and to inspect. */
+  serve(connection: Connection): void {
+    connection.handle('tool/run', async (call, signal) => ({ output: await this.#run(call, signal) }));
+    connection.handle('tool/inspect', (call, signal) => this.#inspect(call, signal));
+  }
+
+  /** Adds a tool, in place of one that declares the same, and says what to register. */
+  add(tool: ToolDefinition): wire.Tool {
+    const { timeoutMs, ...declaration } = checkedTool(tool);
+    const before = this.#tools.get(tool.name);
+    if (before !== undefined && JSON.stringify(before.declaration) !== JSON.stringify(declaration)) {
+      throw new InvalidToolError(
+        `tool "${tool.name}" is registered already, with another description, schema or effect; give this one another name`,
+      );
+    }
+    this.#tools.set(tool.name, { definition: tool, declaration });
+    return { ...declaration, inspect: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+  }
+
+  /** What a tool declares; undefined if there is none of that name. */
+  declaration(name: string): wire.ToolDeclaration | undefined {
+    return this.#tools.get(name)?.declaration;
+  }
+
+  async #run(call: wire.ToolCall, signal: AbortSignal): Promise<string> {
+    const { definition } = this.#found(call.tool);
+    const startBefore = call.startBefore === undefined ? undefined : Date.parse(call.startBefore);
+    return this.#bodies.run(attemptOf(call), signal, startBefore, async (stopped) =>
+      definition.execute((await inputOf(definition.inputSchema, call.arguments)) as Record<string, unknown>, contextOf(call, stopped)),
+    );
+  }
+
+  async #inspect(call: wire.ToolCall, signal: AbortSignal): Promise<Inspection> {
+    const { definition } = this.#found(call.tool);
+    const known = this.#bodies.inspect(attemptOf(call));
+    if (known !== undefined) {
+      return known;
+    }
+    const found: unknown = definition.inspect === undefined ? { outcome: 'unknown' } : await definition.inspect(contextOf(call, signal));
+    const { outcome, output } = (typeof found === 'object' && found !== null ? found : {}) as Record<string, unknown>;
+    if (!outcomes.includes(outcome) || (output !== undefined && typeof output !== 'string')) {
+      throw new InvalidToolError(
+        `inspect of tool "${call.tool}" must return { outcome: ${outcomes.map((o) => `"${String(o)}"`).join(' | ')} }, with a string as output of the first two`,
+      );
+    }
+    return { outcome, ...(output === undefined ? {} : { output }) } as Inspection;
+  }
+
+  #found(name: string): { readonly definition: ToolDefinition } {
+    const tool = this.#tools.get(name);
+    if (tool === undefined) {
+      throw new InvalidToolError(`tool "${name}" is not registered here`);
+    }
+    return tool;
+  }
+}
+
+function checkedTool(tool: unknown): wire.ToolDeclaration & { timeoutMs?: number } {
+  if (typeof tool !== 'object' || tool === null) {
+    throw new InvalidToolError(`registerTool was given ${kindOf(tool)}; give { name, description, inputSchema, execute }`);
+  }
+  const { name } = tool as { name?: unknown };
+  if (typeof name !== 'string' || name === '') {
+    throw new InvalidToolError(`a tool's name is ${name === '' ? 'empty' : kindOf(name)}; give one as in "app.lookup"`);
+  }
+  let fields: { description?: string; effect?: wire.Effect; timeoutMs?: number; inputSchema?: unknown; execute?: unknown; inspect?: unknown };
+  try {
+    fields = cleaned(`tool "${name}"`, plain(tool, toolFields), toolFields);
+  } catch (cause) {
+    throw new InvalidToolError((cause as Error).message, {}, { cause });
+  }
+  checkName(name);
+  const { description, effect, timeoutMs } = fields;
+  if (typeof fields.execute !== 'function') {
+    throw new InvalidToolError(`execute of tool "${name}" is ${kindOf(fields.execute)}; give the function that performs the action`);
+  }
+  if (fields.inspect !== undefined && typeof fields.inspect !== 'function') {
+    throw new InvalidToolError(`inspect of tool "${name}" is ${kindOf(fields.inspect)}; give a function, or leave it out`);
+  }
+  if (timeoutMs !== undefined && timeoutMs <= 0) {
+    throw new InvalidToolError(`timeoutMs of tool "${name}" is ${timeoutMs}; give milliseconds above 0, or leave it out`);
+  }
+  return {
+    name,
+    ...(description === undefined ? {} : { description }),
+    inputSchema: jsonSchemaOf(name, fields.inputSchema),
+    ...(effect === undefined ? {} : { effect }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  };
+}
+
+function checkName(name: string): void {
+  const seen = name.replaceAll('.', '__');
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(seen)) {
+    throw new InvalidToolError(`models would see tool "${name}" as "${seen}", and providers take 1–64 of A–Z a–z 0–9 _ - alone`);
+  }
+}
+
+function attemptOf(call: wire.ToolCall): Attempt {
+  return { callId: call.callId ?? '', attempt: call.attempt, epoch: call.epoch };
+}
+
+function contextOf(call: wire.ToolCall, signal: AbortSignal): ToolContext {
+  return {
+    callId: call.callId ?? '',
+    attempt: call.attempt,
+    epoch: call.epoch,
+    tool: call.tool,
+    arguments: call.arguments,
+    session: call.session,
+    run: call.run ?? '',
+    agent: call.agent,
+    workspace: call.workspace ?? '',
+    origin: call.origin ?? '',
+    owner: call.owner ?? '',
+    metadata: call.metadata ?? {},
+    signal,
+  };
+}
