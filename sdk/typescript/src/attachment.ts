@@ -127,7 +127,6 @@ async function readBounded(path: string, name: string, signal: AbortSignal | und
     const data = new Uint8Array(stat.size);
     let filled = 0;
     while (filled < data.length) {
-      // oxlint-disable-next-line no-await-in-loop -- each read goes on where the one before ended
       const { bytesRead } = await handle.read(data, filled, data.length - filled);
       stopIfAborted(signal, name);
       if (bytesRead === 0) {

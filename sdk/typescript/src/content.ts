@@ -70,7 +70,7 @@ function contentOf(call: string, input: unknown): readonly unknown[] {
   if (typeof input !== 'object' || input === null || !('content' in input)) {
     throw new InvalidRequestError(`the message of ${call} is ${kindOf(input)}; give a text, or { content: [ … ] }`);
   }
-  const { content } = input as { content: unknown };
+  const { content } = input;
   cleaned(`the message of ${call}`, input, { content: 'any' });
   if (!Array.isArray(content)) {
     throw new InvalidRequestError(`content of the message of ${call} is ${kindOf(content)}; give a list of blocks and attachments`);

@@ -86,7 +86,7 @@ export type ToolAction = Omit<wire.Action, 'callback'> & { readonly signal: Abor
  */
 export type CheckAction = (action: ToolAction) => Verdict | Promise<Verdict>;
 
-const points: readonly string[] = ['user_input', 'model_input', 'tool_result', 'model_output'];
+const known: readonly GuardPoint[] = ['user_input', 'model_input', 'tool_result', 'model_output'];
 const guardrailFields: Fields = { name: 'string', points: 'strings', check: 'any', timeoutMs: 'integer' };
 const hookFields: Fields = { name: 'string', beforeModel: 'any', toolResult: 'any', timeoutMs: 'integer' };
 
@@ -116,30 +116,31 @@ export class Guards {
 
   /** Adds a guardrail, and says what to register. */
   addGuardrail(guardrail: Guardrail): wire.RegisterGuardrail {
-    const { name, timeoutMs } = checkedGuard('registerGuardrail', guardrail, guardrailFields, this.#guardrails);
-    if (!Array.isArray(guardrail.points) || guardrail.points.length === 0 || !guardrail.points.every((point) => points.includes(point))) {
-      throw new InvalidRequestError(`points of guardrail "${name}" must be a list of at least one of ${points.join(', ')}`);
+    const { name, check, points, timeoutMs } = checkedGuard('registerGuardrail', guardrail, guardrailFields, this.#guardrails);
+    if (!isPoints(points)) {
+      throw new InvalidRequestError(`points of guardrail "${name}" must be a list of at least one of ${known.join(', ')}`);
     }
-    if (typeof guardrail.check !== 'function') {
-      throw new InvalidRequestError(`check of guardrail "${name}" is ${kindOf(guardrail.check)}; give a function`);
+    if (typeof check !== 'function') {
+      throw new InvalidRequestError(`check of guardrail "${name}" is ${kindOf(check)}; give a function`);
     }
     this.#guardrails.set(name, guardrail);
-    return { name, points: [...guardrail.points], ...timeoutMs };
+    return { name, points: [...points], ...(timeoutMs === undefined ? {} : { timeoutMs }) };
   }
 
   /** Adds a hook, and says what to register. */
   addHook(hook: Hook): wire.RegisterHook {
-    const { name, timeoutMs } = checkedGuard('registerHook', hook, hookFields, this.#hooks);
-    for (const [what, value] of [['beforeModel', hook.beforeModel], ['toolResult', hook.toolResult]] as const) {
+    const { name, beforeModel, toolResult, timeoutMs } = checkedGuard('registerHook', hook, hookFields, this.#hooks);
+    for (const [what, value] of Object.entries({ beforeModel, toolResult })) {
       if (value !== undefined && typeof value !== 'function') {
         throw new InvalidRequestError(`${what} of hook "${name}" is ${kindOf(value)}; give a function, or leave it out`);
       }
     }
-    if (hook.beforeModel === undefined && hook.toolResult === undefined) {
+    if (beforeModel === undefined && toolResult === undefined) {
       throw new InvalidRequestError(`hook "${name}" has no function; give beforeModel or toolResult`);
     }
     this.#hooks.set(name, hook);
-    return { name, beforeModel: hook.beforeModel !== undefined, toolResult: hook.toolResult !== undefined, ...timeoutMs };
+    const does = { beforeModel: beforeModel !== undefined, toolResult: toolResult !== undefined };
+    return { name, ...does, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
   }
 }
 
@@ -148,30 +149,38 @@ export function checkActions(check: CheckAction): Handler<'action/check'> {
   return async ({ callback: _, ...action }, signal) => verdictOf('checkAction', await check({ ...action, signal }), ['allow', 'block']);
 }
 
-function checkedGuard(
-  call: string,
-  guard: Guardrail | Hook,
-  fields: Fields,
-  known: ReadonlyMap<string, unknown>,
-): { name: string; timeoutMs: { timeoutMs?: number } } {
+/** The fields of a guardrail or hook, whose functions are not looked at yet. */
+interface GuardFields {
+  readonly name: string;
+  readonly timeoutMs?: number;
+  readonly points?: unknown;
+  readonly check?: unknown;
+  readonly beforeModel?: unknown;
+  readonly toolResult?: unknown;
+}
+
+function checkedGuard(call: string, guard: unknown, fields: Fields, registered: ReadonlyMap<string, unknown>): GuardFields {
   if (typeof guard !== 'object' || guard === null) {
     throw new InvalidRequestError(`${call} was given ${kindOf(guard)}; give an object with a name`);
   }
-  const { name, timeoutMs } = cleaned(call, plain(guard, fields), fields) as { name?: string; timeoutMs?: number };
-  if (name === undefined || name === '') {
+  const { name, ...rest } = cleaned(call, plain(guard, fields), fields);
+  if (typeof name !== 'string' || name === '') {
     throw new InvalidRequestError(`${call} was given no name; give the one that agents choose it by`);
   }
-  if (known.has(name)) {
+  if (registered.has(name)) {
     throw new InvalidRequestError(`"${name}" is registered already; give it another name`);
   }
-  return { name, timeoutMs: timeoutMs === undefined ? {} : { timeoutMs } };
+  return { name, ...rest };
+}
+
+function isPoints(points: unknown): points is readonly GuardPoint[] {
+  return Array.isArray(points) && points.length > 0 && points.every((point) => known.includes(point as GuardPoint));
 }
 
 /** A verdict, checked: what is none lets nothing pass. */
 function verdictOf(name: string, given: unknown, actions: readonly Verdict['action'][]): Verdict {
-  const verdict = (typeof given === 'object' && given !== null ? given : {}) as { action?: Verdict['action']; text?: unknown; reason?: unknown };
-  const { action, text } = verdict;
-  const reason = verdict.reason === undefined ? {} : { reason: String(verdict.reason) };
+  const { action, text, ...verdict } = (typeof given === 'object' && given !== null ? given : {}) as { action?: Verdict['action']; text?: unknown; reason?: unknown };
+  const reason = reasonOf(verdict.reason);
   if (action !== undefined && actions.includes(action)) {
     if (action === 'redact' && typeof text === 'string') {
       return { action, text, ...reason };
@@ -181,7 +190,7 @@ function verdictOf(name: string, given: unknown, actions: readonly Verdict['acti
     }
   }
   throw new InvalidRequestError(
-    `"${name}" returned ${action === undefined ? kindOf(given) : 'no such verdict'}; return ${actions.map((known) => `${known}()`).join(' or ')}`,
+    `"${name}" returned ${action === undefined ? kindOf(given) : 'no such verdict'}; return ${actions.map((one) => `${one}()`).join(' or ')}`,
   );
 }
 
@@ -193,11 +202,15 @@ function vetoOf(name: string, refusal: unknown): wire.Veto {
   if (typeof refused !== 'boolean') {
     throw new InvalidRequestError(`beforeModel of hook "${name}" returned ${kindOf(refusal)}; return veto(reason), or nothing`);
   }
-  return { veto: refused, ...(reason === undefined ? {} : { reason: String(reason) }) };
+  return { veto: refused, ...reasonOf(reason) };
 }
 
-function found<T>(known: ReadonlyMap<string, T>, name: string): T {
-  const guard = known.get(name);
+function reasonOf(reason: unknown): { reason?: string } {
+  return typeof reason === 'string' ? { reason } : {};
+}
+
+function found<T>(registered: ReadonlyMap<string, T>, name: string): T {
+  const guard = registered.get(name);
   if (guard === undefined) {
     throw new InvalidRequestError(`"${name}" is not registered here`);
   }

@@ -38,7 +38,7 @@ export function handlersOf(call: string, value: unknown): Handlers {
       throw new InvalidRequestError(`${name} of ${call} is ${kindOf(handler)}; give a function, or leave it out`);
     }
   }
-  return handlers as Handlers;
+  return handlers;
 }
 
 /** Takes runWith's last argument apart: handlers, and the turn's options. */

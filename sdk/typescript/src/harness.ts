@@ -111,7 +111,7 @@ export class Harness {
    *   declares something else under a name that is taken. What only the runtime finds is told by the agents that have the tool.
    */
   registerTool<S extends InputSchema>(tool: ToolDefinition<S>): void {
-    const registered = this.#tools.add(tool as unknown as ToolDefinition);
+    const registered = this.#tools.add(tool);
     this.#registrations.set(
       `tool ${registered.name}`,
       this.#register(async () => {
@@ -153,7 +153,9 @@ export class Harness {
     try {
       const { definition: complete, needs } = this.#complete(definition);
       registered = this.#register(async () => {
-        await Promise.all(needs.map((need) => this.#registrations.get(need)));
+        for (const need of needs) {
+          await this.#registrations.get(need); // it was made before, and has ended: only its error is of interest
+        }
         return this.#host.connection.request('agent/register', { definition: complete });
       });
     } catch (error) {

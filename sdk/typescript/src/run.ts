@@ -75,7 +75,6 @@ export class Run {
   async follow(handlers: Handlers, signal: AbortSignal | undefined): Promise<wire.Result> {
     const leftOpen = new Set<string>();
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- the next round begins where the run was left waiting
       const result = await this.#round(handlers, leftOpen, signal);
       if (result !== undefined) {
         return result;
@@ -109,13 +108,11 @@ export class Run {
       if (interaction.run !== this.id || leftOpen.has(interaction.id)) {
         continue;
       }
-      // oxlint-disable-next-line no-await-in-loop -- a person is asked one thing at a time
       const answer = await answerOf(handlers, interaction, context);
       if (answer === undefined) {
         leftOpen.add(interaction.id);
         continue;
       }
-      // oxlint-disable-next-line no-await-in-loop -- as above
       await this.#resolve(interaction.id, answer, signal);
       answered = true;
     }

@@ -90,7 +90,7 @@ export function setupOf(options: unknown): Setup {
     runtime: { stateDir: resolve(stateDir), runtimePath, env, stderr },
     initialize: {
       ...(source === undefined ? {} : { credentials: source }),
-      ...(providers === undefined ? {} : { providers: [...providers] }),
+      ...(providers === undefined ? {} : { providers: providers as wire.Provider[] }),
       ...(checkAction === undefined ? {} : { actionCheck: true }),
       ...(scratchDir === undefined ? {} : { scratchDir: resolve(scratchDir) }),
     },

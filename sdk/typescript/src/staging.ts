@@ -20,7 +20,6 @@ export async function blocksOf(
 ): Promise<wire.ContentBlock[]> {
   const blocks: wire.ContentBlock[] = [];
   for (const part of parts) {
-    // oxlint-disable-next-line no-await-in-loop -- the first file that is refused keeps the later ones from being sent
     blocks.push(isAttachment(part) ? await blockOf(connection, session, part, signal) : part);
   }
   return blocks;
@@ -50,7 +49,6 @@ export async function upload(connection: Connection, session: string, file: Atta
   for (const index of begun.missing ?? []) {
     const data = file.data.subarray(index * chunkBytes, (index + 1) * chunkBytes);
     const chunk = { index, sha256: sha256(data), data: Buffer.from(data).toString('base64') };
-    // oxlint-disable-next-line no-await-in-loop -- one chunk at a time is under way, whatever the file's size
     await connection.request('upload/chunk', { session, upload: begun.id, chunk }, options);
   }
   return begun.state === 'open' ? connection.request('upload/commit', { session, upload: begun.id }, options) : begun;

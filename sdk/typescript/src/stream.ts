@@ -61,7 +61,6 @@ export class EventStream implements AsyncIterableIterator<Event, undefined, unde
   async #take(): Promise<IteratorResult<Event, undefined>> {
     try {
       while (this.#come.length === 0 && !this.#ended && !this.#last) {
-        // oxlint-disable-next-line no-await-in-loop -- what comes next is asked for when the reader wants it
         await this.#fetch();
       }
     } catch (error) {
@@ -119,7 +118,6 @@ export async function* pages<T>(
 ): AsyncGenerator<T, void, undefined> {
   let at = cursor;
   do {
-    // oxlint-disable-next-line no-await-in-loop -- each page says where the next one begins
     const { items, next } = await read(at);
     yield* items;
     at = next;

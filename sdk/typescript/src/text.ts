@@ -2,7 +2,7 @@
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) {
-      return thrown.message === '' ? thrown.name : String(thrown.message);
+      return thrown.message === '' ? thrown.name : thrown.message;
     }
     return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown));
   } catch {

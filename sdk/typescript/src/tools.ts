@@ -112,7 +112,7 @@ export class Tools {
     const { definition } = this.#found(call.tool);
     const startBefore = call.startBefore === undefined ? undefined : Date.parse(call.startBefore);
     return this.#bodies.run(attemptOf(call), signal, startBefore, async (stopped) =>
-      definition.execute((await inputOf(definition.inputSchema, call.arguments)) as Record<string, unknown>, contextOf(call, stopped)),
+      definition.execute(await inputOf(definition.inputSchema, call.arguments), contextOf(call, stopped)),
     );
   }
 
