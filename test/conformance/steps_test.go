@@ -343,7 +343,7 @@ func (p *play) follow(ctx context.Context, args map[string]any) (any, error) {
 			if delta, err := into[api.Delta](value.(map[string]any)["data"]); err == nil && event.Type == api.EventTextDelta {
 				got.Live += delta.Text
 			}
-			return false
+			return until != nil && match(until, value, "") == ""
 		}
 		if q.Run == "" && event.Number != last+1 || event.Number <= last {
 			fault = fmt.Errorf("event %d follows event %d", event.Number, last)
