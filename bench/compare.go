@@ -172,7 +172,7 @@ type sample struct {
 }
 
 func (s *system) sample(ctx context.Context) (now sample, err error) {
-	now.own = usageOfProcess(s.process.cmd.Process.Pid)
+	now.own = usageOfTree(s.process.cmd.Process.Pid)
 	now.written = now.own.written
 	if s.peer.server != nil {
 		now.server = s.peer.server.cpu()

@@ -27,17 +27,20 @@ type peer struct {
 
 // Names in the table.
 const (
-	ours     = "openworker"
-	ourLoop  = "our client, nothing stored"
-	rawLoop  = "raw loop"
-	dbosOurs = "dbos"
-	dbosFull = "dbos full"
+	ours           = "openworker"
+	oursTypeScript = "openworker typescript"
+	ourLoop        = "our client, nothing stored"
+	rawLoop        = "raw loop"
+	dbosOurs       = "dbos"
+	dbosFull       = "dbos full"
 )
 
 func allPeers() []peer {
 	return []peer{
 		{name: ours, build: self("openworker"), long: true,
 			promise: "every step before it is told or acted on; SQLite, WAL, synchronous=FULL: outlives a loss of power. A side effect is never repeated unasked"},
+		{name: oursTypeScript, build: typeScript, long: true,
+			promise: "the same: the SDK starts the runtime, and the tool runs in Node; its processor time and memory are those of both processes"},
 		{name: ourLoop, build: self("loop"),
 			promise: "none: OpenWorker's own streaming client in a loop, so that the difference to the line above is what the harness costs"},
 		{name: rawLoop, build: goModule("rawloop"),
@@ -144,6 +147,31 @@ func node(file string) func(context.Context, string) ([]string, error) {
 		}
 		return []string{program, filepath.Join(dir, file)}, nil
 	}
+}
+
+// typeScript builds the runtime and the SDK of this tree.
+func typeScript(ctx context.Context, out string) ([]string, error) {
+	program, err := exec.LookPath("node")
+	if err != nil {
+		return nil, err
+	}
+	runtime, err := filepath.Abs(filepath.Join(out, "openworker"))
+	if err != nil {
+		return nil, err
+	}
+	if err := output(ctx, ".", "go", "build", "-o", runtime, "./cmd/openworker"); err != nil {
+		return nil, err
+	}
+	sdk := filepath.Join("sdk", "typescript")
+	if _, err := os.Stat(filepath.Join(sdk, "node_modules", ".package-lock.json")); err != nil {
+		if err := output(ctx, sdk, "npm", "ci", "--no-audit", "--no-fund"); err != nil {
+			return nil, err
+		}
+	}
+	if err := output(ctx, sdk, "npm", "run", "--silent", "build"); err != nil {
+		return nil, err
+	}
+	return []string{"env", "OPENWORKER_RUNTIME=" + runtime, program, filepath.Join("bench", "typescript", "openworker.mjs")}, nil
 }
 
 // output runs a command, and returns what it printed if it failed.

@@ -137,6 +137,19 @@ func usageOfProcess(pid int) (u usageOf) {
 	return u
 }
 
+// usageOfTree is what the kernel counts for a process and its children, together.
+func usageOfTree(pid int) usageOf {
+	u := usageOfProcess(pid)
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for child := range strings.FieldsSeq(string(data)) {
+		if n, err := strconv.Atoi(child); err == nil {
+			c := usageOfTree(n)
+			u.cpu, u.children, u.written, u.peak = u.cpu+c.cpu, u.children+c.children, u.written+c.written, u.peak+c.peak
+		}
+	}
+	return u
+}
+
 // procNumber is the number after a name in a file of /proc.
 func procNumber(path, name string) int64 {
 	data, err := os.ReadFile(path)

@@ -75,6 +75,8 @@ func (r *Report) judgeSpeed() {
 	r.atLeast("8 sessions, against DBOS with its NORMAL", r.ratio(8, dbosOurs), 3)
 	r.atLeast("64 sessions, against DBOS with its NORMAL", r.ratio(64, dbosOurs), 5)
 	r.atLeast("64 sessions, against the raw loop", r.ratio(64, rawLoop), 0.5)
+	slower := r.ratio(8, oursTypeScript)
+	r.atMost("8 sessions, a turn through TypeScript against one embedded", slower > 0, slower, 1.5, " ×")
 }
 
 func (r *Report) judgeCost() {
