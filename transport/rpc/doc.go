@@ -8,7 +8,8 @@
 //
 // Both sides send requests. The client speaks first, with initialize: versions, what it can do, where credentials come from.
 // It then calls what package api's Service has, method by method, and registers tools, guardrails and hooks, whose code runs
-// in the client: the runtime calls it. Events are fetched (event/next), so that a client that does not read a subscription
+// in the client: the runtime calls it. Requests are worked on at once, in no order but that all wait for initialize: one that
+// needs another's effect is sent when that one is answered. Events are fetched (event/next), so that a client that does not read a subscription
 // holds up that one alone. A request is given up with the notification rpc/cancel; both sides take it.
 //
 // Imports: the standard library, api; jrpc2 for its channel and its error type.

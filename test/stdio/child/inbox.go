@@ -61,6 +61,7 @@ type inbox struct {
 	answers map[string][]Message
 	calls   map[string][]Message
 	over    bool // nothing comes any more
+	cut     bool // the last line may be half a one
 	total   int
 	bytes   int
 	names   int
@@ -73,7 +74,8 @@ type joined struct {
 	lines int
 }
 
-func (b *inbox) init() {
+func (b *inbox) init(cut bool) {
+	b.cut = cut
 	b.came = sync.NewCond(&b.mu)
 	b.answers, b.calls, b.parts = map[string][]Message{}, map[string][]Message{}, map[string]*joined{}
 }
@@ -92,6 +94,7 @@ func (b *inbox) take(from io.Reader) {
 		line, err := in.ReadBytes('\n')
 		b.mu.Lock()
 		switch {
+		case err != nil && len(line) > 0 && b.cut:
 		case err != nil && len(line) > 0:
 			b.fault("the last line does not end: %.200q", line)
 		case err == nil:
@@ -201,31 +204,37 @@ func (b *inbox) part(params json.RawMessage) {
 // Answer waits for the answer to the request of an ID, as it stands in JSON: `"c1"`, `7`, or null for what had none.
 func (r *Runtime) Answer(id string) Message {
 	r.t.Helper()
-	return r.await(func() map[string][]Message { return r.answers }, id)
+	return r.AnswerOf(id)
+}
+
+// AnswerOf waits for the answer to one of several requests.
+func (r *Runtime) AnswerOf(ids ...string) Message {
+	r.t.Helper()
+	return r.await(func() map[string][]Message { return r.answers }, ids)
 }
 
 // Batch waits for the answers to a batch.
 func (r *Runtime) Batch() []Message {
 	r.t.Helper()
-	return r.await(func() map[string][]Message { return r.answers }, batchKey).Batch
+	return r.AnswerOf(batchKey).Batch
 }
 
 // Callback waits for a request or notification of the runtime's.
 func (r *Runtime) Callback(method string) Message {
 	r.t.Helper()
-	return r.await(func() map[string][]Message { return r.calls }, method)
+	return r.await(func() map[string][]Message { return r.calls }, []string{method})
 }
 
-func (r *Runtime) await(from func() map[string][]Message, key string) Message {
+func (r *Runtime) await(from func() map[string][]Message, keys []string) Message {
 	r.t.Helper()
-	m, err := r.next(from, key)
+	m, err := r.next(from, keys)
 	if err != "" {
 		r.t.Fatalf("%s\n%s", err, r.Stderr())
 	}
 	return m
 }
 
-func (b *inbox) next(from func() map[string][]Message, key string) (Message, string) {
+func (b *inbox) next(from func() map[string][]Message, keys []string) (Message, string) {
 	late := false
 	timer := time.AfterFunc(Patience, func() {
 		b.mu.Lock()
@@ -237,7 +246,11 @@ func (b *inbox) next(from func() map[string][]Message, key string) (Message, str
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
-		if waiting := from()[key]; len(waiting) > 0 {
+		for _, key := range keys {
+			waiting := from()[key]
+			if len(waiting) == 0 {
+				continue
+			}
 			from()[key] = waiting[1:]
 			if len(waiting) == 1 {
 				delete(from(), key)
@@ -245,7 +258,7 @@ func (b *inbox) next(from func() map[string][]Message, key string) (Message, str
 			return waiting[0], ""
 		}
 		if b.over || late {
-			return Message{}, fmt.Sprintf("nothing came for %s; %d lines have come, the output has ended: %v; there is %s", key, b.total, b.over, b.left())
+			return Message{}, fmt.Sprintf("nothing came for %.200q; %d lines have come, the output has ended: %v; there is %s", keys, b.total, b.over, b.left())
 		}
 		b.came.Wait()
 	}

@@ -26,6 +26,8 @@ type Config struct {
 	StateDir string
 	// Unread: standard output is not read before Read.
 	Unread bool
+	// Cut: the last line may be half a one.
+	Cut bool
 	// Noisy: what standard error has is the test's to judge.
 	Noisy bool
 }
@@ -55,7 +57,7 @@ func Start(t testing.TB, cfg Config) *Runtime {
 		cfg.StateDir = filepath.Join(dir, "state")
 	}
 	r := &Runtime{t: t, StateDir: cfg.StateDir, ended: make(chan struct{}), read: make(chan struct{})}
-	r.inbox.init()
+	r.inbox.init(cfg.Cut)
 	r.cmd = exec.Command(cfg.Binary, "stdio", "--state-dir", cfg.StateDir)
 	r.cmd.Dir = dir
 	r.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "LocalAppData=" + dir}
