@@ -120,8 +120,8 @@ export class LineReader {
     this.#open.delete(part.message);
     this.#openBytes -= open.bytes;
     const message = parse(open.pieces.join(''));
-    if (message === undefined) {
-      throw protocolFault('a message of several lines is empty');
+    if (message === undefined || message.method === 'rpc/part') {
+      throw protocolFault('a message of several lines is empty, or is itself a line of rpc/part');
     }
     this.#take(message);
   }

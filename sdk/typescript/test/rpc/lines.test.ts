@@ -87,6 +87,7 @@ suite('reading lines', () => {
     ['a part without data', ['{"method":"rpc/part","params":{"message":"m"}}\n'], /rpc\/part needs a message/],
     ['parts that are no message together', [part('m', '{"id":'), part('m', '}', true)], /no JSON/],
     ['parts that are blank together', [part('m', ' ', true)], /is empty/],
+    ['parts that are a part together', [part('m', part('n', '{}', true), true)], /itself a line of rpc\/part/],
     ['too many messages under way', Array.from({ length: 65 }, (_, i) => part(`m${i}`, 'x')), /more than 64 messages/],
   ];
   for (const [name, chunks, message] of faults) {
