@@ -290,8 +290,8 @@ func (r *Runtime) trim() {
 	for _, c := range r.cells {
 		cells = append(cells, c)
 	}
+	slices.SortFunc(cells, func(a, b *cell) int { return int(int64(b.used) - int64(a.used)) }) // under the lock, which used belongs to
 	r.mu.Unlock()
-	slices.SortFunc(cells, func(a, b *cell) int { return int(int64(b.used) - int64(a.used)) })
 	kept, bytes := 0, 0
 	for _, c := range cells {
 		c.mu.Lock()
