@@ -29,6 +29,7 @@ var law = map[string]rule{
 	"internal/runtime":    {own: []string{"api", "guard", "internal/engine", "internal/policy", "internal/definition", "internal/strictjson", "store", "model", "tool"}, modules: []string{"github.com/google/uuid", "golang.org/x/sys"}},
 	"internal/service":    {own: []string{"api", "guard", "internal/content", "internal/definition", "internal/engine", "internal/policy", "internal/runtime", "store", "model", "tool"}, modules: []string{"github.com/google/uuid"}},
 	"internal/sim":        {own: []string{anything}},
+	"internal/suitehost":  {own: []string{"api", "guard", "internal/runtime", "internal/service", "model", "model/scripted", "store", "store/memstore", "store/sqlite", "tool", "transport/servicetest"}},
 	"internal/archtest":   {own: []string{"api", "internal/content"}},
 
 	"store":           {own: []string{"api"}},

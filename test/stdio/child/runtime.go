@@ -60,7 +60,7 @@ func Start(t testing.TB, cfg Config) *Runtime {
 	r.inbox.init(cfg.Cut)
 	r.cmd = exec.Command(cfg.Binary, "stdio", "--state-dir", cfg.StateDir)
 	r.cmd.Dir = dir
-	r.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "LocalAppData=" + dir}
+	r.cmd.Env = []string{"HOME=" + dir, "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "LocalAppData=" + dir}
 	r.cmd.SysProcAttr = ownGroup()
 	r.cmd.Stderr = &r.stderr
 	var err error
