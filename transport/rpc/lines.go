@@ -57,12 +57,13 @@ type Lines struct {
 
 	open  map[string]*bytes.Buffer // messages under way
 	whole int                      // their bytes
+	limit int                      // bounds whole
 }
 
 // NewLines makes a channel. Whatever is sent is written by a goroutine of its own, so that a peer that does not read holds
 // nothing up; Close ends it.
 func NewLines(in io.Reader, out io.Writer) *Lines {
-	l := &Lines{in: bufio.NewReaderSize(in, 64<<10), done: make(chan struct{}), open: map[string]*bytes.Buffer{}}
+	l := &Lines{in: bufio.NewReaderSize(in, 64<<10), done: make(chan struct{}), open: map[string]*bytes.Buffer{}, limit: MaxMessageBytes}
 	l.finish = sync.OnceFunc(func() { close(l.done) })
 	l.wake = sync.NewCond(&l.mu)
 	go l.write(out)
@@ -297,11 +298,11 @@ func (l *Lines) join(part Part) (message []byte, ok bool) {
 		buffer = &bytes.Buffer{}
 		l.open[part.Message] = buffer
 	}
-	if l.whole+len(part.Data) > MaxMessageBytes {
+	if l.whole+len(part.Data) > l.limit {
 		size := buffer.Len() + len(part.Data)
 		l.whole -= buffer.Len()
 		delete(l.open, part.Message)
-		l.refuse(idOf(buffer.Bytes()), api.CodeFrameTooLarge, 0, "a message of several lines has %d bytes so far, and those under way may have %d together; it was given up", size, MaxMessageBytes)
+		l.refuse(idOf(buffer.Bytes()), api.CodeFrameTooLarge, 0, "a message of several lines has %d bytes so far, and those under way may have %d together; it was given up", size, l.limit)
 		return nil, false
 	}
 	l.whole += len(part.Data)
