@@ -137,7 +137,7 @@ func (d *decision) answer(c Answer) error {
 			decision, _, _ := strings.Cut(r.Answer, ":")
 			return api.Errorf(api.CodeAlreadyResolved, "interaction %s was resolved already, as %q; an answer is final", c.Interaction, decision)
 		}
-		return api.Errorf(api.CodeInteractionNotFound, "session %s has no open interaction %q; its state lists those that are open", d.s.Session, c.Interaction)
+		return api.Errorf(api.CodeInteractionNotFound, "session %s has no open interaction %.300q; its state lists those that are open", d.s.Session, c.Interaction)
 	}
 	fits, ok := fitting[in.Kind]
 	if !ok || !slices.Contains(fits, a.Decision) {

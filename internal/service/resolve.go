@@ -107,7 +107,7 @@ func (s *Service) asked(ctx context.Context, session, interaction string) (engin
 }
 
 func notFound(session, interaction string) error {
-	return api.Errorf(api.CodeInteractionNotFound, "session %s has no interaction %q; its state lists those that are open", session, interaction)
+	return api.Errorf(api.CodeInteractionNotFound, "session %s has no interaction %.300q; its state lists those that are open", session, interaction)
 }
 
 // screenAnswer lets guardrails see what a person has written: those in force for the run that asked, also where it has

@@ -243,7 +243,7 @@ func (s *Service) Run(ctx context.Context, session, run string) (api.RunReferenc
 	if e, ok := fact.Event.(engine.TurnAccepted); ok && e.Run == run {
 		return api.RunReference{Session: session, Run: run, Accepted: fact.Number}, nil
 	}
-	return api.RunReference{}, api.Errorf(api.CodeRunNotFound, "session %s has no run %q", session, run)
+	return api.RunReference{}, api.Errorf(api.CodeRunNotFound, "session %s has no run %.300q", session, run)
 }
 
 // named reads the fact that an id of ours points to: its number stands behind the session's id and the mark.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -11,7 +12,8 @@ import (
 )
 
 // Decode reads parameters, which are an object. A field that is not known is unsupported_option, since a host that passed
-// over one would do something else than was asked (FA9); whatever else does not fit is invalid_request.
+// over one would do something else than was asked (FA9); whatever else does not fit is invalid_request. The error quotes no
+// more than the beginning of what was sent.
 func Decode(method string, params json.RawMessage, into any) error {
 	if len(params) == 0 {
 		return nil
@@ -30,12 +32,12 @@ func Decode(method string, params json.RawMessage, into any) error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case errors.As(err, &typed) && typed.Field != "":
-		return api.Errorf(api.CodeInvalidRequest, "the parameters of %s: %s is a JSON %s; it must be %s", method, typed.Field, typed.Value, kindOf(typed))
+		return api.Errorf(api.CodeInvalidRequest, "the parameters of %s: %s is a JSON %.80s; it must be %s", method, typed.Field, typed.Value, kindOf(typed))
 	case err != nil:
 		if field, found := strings.CutPrefix(err.Error(), "json: unknown field "); found {
-			return api.Errorf(api.CodeUnsupportedOption, "this runtime knows no field %.200s in the parameters of %s; leave it out, correct its name, or use a newer runtime", field, method).With("field", strings.Trim(field, `"`))
+			return api.Errorf(api.CodeUnsupportedOption, "this runtime knows no field %.200s in the parameters of %s; leave it out, correct its name, or use a newer runtime", field, method).With("field", fmt.Sprintf("%.200s", strings.Trim(field, `"`)))
 		}
-		return api.Errorf(api.CodeInvalidRequest, "the parameters of %s cannot be read: %w", method, err)
+		return api.Errorf(api.CodeInvalidRequest, "the parameters of %s cannot be read: %.300s", method, err)
 	}
 	return api.Errorf(api.CodeInvalidRequest, "something stands behind the parameters of %s", method)
 }

@@ -126,8 +126,8 @@ func FuzzDecode(f *testing.F) {
 		if !errors.As(err, &e) || e.Code != api.CodeInvalidRequest && e.Code != api.CodeUnsupportedOption || !strings.Contains(e.Message, m.Name) {
 			t.Fatalf("%s: %v", m.Name, err)
 		}
-		if wire := ToError(err); len(wire.Message) > 2_000 {
-			t.Errorf("%s: the refusal has %d bytes", m.Name, len(wire.Message))
+		if wire := ToError(err); len(wire.Message)+len(wire.Data) > 4_000 {
+			t.Errorf("%s: the refusal has %d bytes", m.Name, len(wire.Message)+len(wire.Data))
 		}
 	})
 }
