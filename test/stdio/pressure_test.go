@@ -50,6 +50,7 @@ func TestTwentyThousandWaitsAtOnceHarmNothingElse(t *testing.T) {
 	if m := memory(t, r); m > 512<<20 {
 		t.Errorf("the runtime has %d MiB", m>>20)
 	}
+	t.Logf("it has %d MiB", memory(t, r)>>20)
 	// One of them is given up, and something else has room.
 	r.Line(`{"jsonrpc":"2.0","method":"rpc/cancel","params":{"id":"w0"}}`)
 	if a := r.Answer(`"w0"`); codeOf(a) != api.CodeCancelled {
