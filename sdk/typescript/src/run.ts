@@ -94,6 +94,10 @@ export class Run {
     }
     const result = await this.result({ signal });
     if (result.status !== 'interrupted') {
+      // The loop ended where the run waited: what came behind the answer is still to be told.
+      for await (const event of this.events({ signal })) {
+        await handlers.onEvent?.(event);
+      }
       return result;
     }
     const answered = await this.#answer(handlers, result.interactions ?? [], leftOpen, signal);
