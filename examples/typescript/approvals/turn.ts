@@ -13,10 +13,15 @@ export async function follow(session: Session, run: Run, terminal: Terminal, sig
   const screen = new Screen(terminal);
   const left = new Set<string>(); // what nobody here will answer
   for (;;) {
-    for await (const event of run.events()) screen.show(event); // ends where the run waits, and where it ends
+    let ended = false;
+    for await (const event of run.events()) { // to where the run waits or ends
+      screen.show(event);
+      ended = event.type === 'turn_ended';
+    }
     const result = await run.result();
     const open = (result.interactions ?? []).filter((interaction) => !left.has(interaction.id));
-    if (result.status !== 'interrupted' || open.length === 0) return result;
+    // Without that event, and with nothing open, somebody else has answered: the rest is still to be shown.
+    if (ended || (result.status === 'interrupted' && open.length === 0)) return result;
     for (const interaction of open) {
       // Each is answered on its own, in any order; what is done meanwhile comes with the next events.
       if (!signal.aborted && !(await resolved(session, interaction, terminal, signal))) left.add(interaction.id);

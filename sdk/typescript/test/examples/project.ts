@@ -38,8 +38,8 @@ export class Project {
   }
 
   /** Writes a file of the project. */
-  write(file: string, text: string): void {
-    writeFileSync(path.join(this.directory, file), text);
+  write(file: string, content: string | Uint8Array): void {
+    writeFileSync(path.join(this.directory, file), content);
   }
 
   /** What a strict compiler has to say of the project: '' if it has nothing. */
@@ -53,13 +53,13 @@ export class Project {
     }
   }
 
-  /** Starts a program of the project, with keys for no provider. */
+  /** Starts a program of the project in its own directory, with keys for no provider. */
   start(file: string, args: readonly string[] = [], env: Record<string, string> = {}): Program {
     const home = path.join(this.directory, 'home');
     mkdirSync(home, { recursive: true });
     return new Program(
-      spawn(process.execPath, ['--import', 'tsx', file, ...args], {
-        cwd: this.directory,
+      spawn(process.execPath, ['--import', 'tsx', path.basename(file), ...args], {
+        cwd: path.join(this.directory, path.dirname(file)),
         env: {
           PATH: process.env['PATH'],
           OPENWORKER_RUNTIME: process.env['OPENWORKER_RUNTIME'] ?? path.join(repository, 'bin/openworker'),
