@@ -53,6 +53,7 @@ func Methods() []Method {
 		call[DeleteSession, Empty](MethodDeleteSession),
 		call[Compact, api.RunReference](MethodCompact),
 		call[api.Submission, api.RunReference](MethodSubmit),
+		call[api.Submission, TurnResult](MethodRunTurn),
 		call[RunID, api.RunReference](MethodRun),
 		call[RunID, Empty](MethodCancel),
 		call[RunID, api.Result](MethodResult),
@@ -99,6 +100,7 @@ const (
 	MethodDeleteSession     = "session/delete"
 	MethodCompact           = "session/compact"
 	MethodSubmit            = "turn/submit"
+	MethodRunTurn           = "turn/run" // turn/submit and run/result in one; given up behind the acceptance, its error has the detail run
 	MethodRun               = "run/get"
 	MethodCancel            = "run/cancel"
 	MethodResult            = "run/result" // waits until the run ends or waits
@@ -262,6 +264,12 @@ type DeleteSession struct {
 type Compact struct {
 	Session string          `json:"session"`
 	Options api.TurnOptions `json:"options,omitzero"`
+}
+
+// TurnResult is what a turn came to.
+type TurnResult struct {
+	Run    api.RunReference `json:"run"`
+	Result api.Result       `json:"result"`
 }
 
 // RunID names a run. To run/cancel an absent run is the current one.

@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"context"
+	"maps"
 
 	"github.com/creachadair/jrpc2"
 
@@ -67,6 +68,7 @@ func (c *conn) handlers() map[string]jrpc2.Handler {
 		rpc.MethodSubmit: ask(c, func(ctx context.Context, h Host, sub api.Submission) (api.RunReference, error) {
 			return h.Submit(ctx, sub)
 		}),
+		rpc.MethodRunTurn: ask(c, c.runTurn),
 		rpc.MethodRun: ask(c, func(ctx context.Context, h Host, p rpc.RunID) (api.RunReference, error) {
 			return h.Run(ctx, p.Session, p.Run)
 		}),
@@ -109,6 +111,23 @@ func (c *conn) handlers() map[string]jrpc2.Handler {
 			return rpc.UsageRows{Rows: append([]api.UsageRow{}, rows...)}, err
 		}),
 	}
+}
+
+// runTurn submits a message and waits for the result of its run. An error behind the acceptance names the run.
+func (c *conn) runTurn(ctx context.Context, h Host, sub api.Submission) (rpc.TurnResult, error) {
+	run, err := h.Submit(ctx, sub)
+	if err != nil {
+		return rpc.TurnResult{}, err
+	}
+	waiting, done := c.waiting(ctx)
+	defer done()
+	result, err := h.Result(waiting, run.Session, run.Run)
+	if err = c.ended(ctx, err); err != nil {
+		told := *api.AsError(err) // the error may be one for all
+		told.Details = maps.Clone(told.Details)
+		return rpc.TurnResult{}, told.With("run", run.Run)
+	}
+	return rpc.TurnResult{Run: run, Result: result}, nil
 }
 
 // cancelRequest gives up a request of the client's. The server is not told: it would take the ID for free again, and refuse to

@@ -48,13 +48,17 @@ export class Session {
   /**
    * Sends a message and waits until its run ends, or waits for something: then the result's status is "interrupted", and once that
    * is resolved the same run goes on ({@link Run.result}). When the signal ends before the message is accepted, nothing is
-   * submitted; later only the waiting ends (RU6). Errors are those of {@link send}.
+   * submitted; later only the waiting ends, and the detail `run` of the CancelledError names the run (RU6). Errors are those of
+   * {@link send}.
    */
   run(input: Input, options?: TurnOptions): Promise<wire.Result>;
   run(text: string, files: Files, options?: TurnOptions): Promise<wire.Result>;
   async run(input: Input, second?: Files | TurnOptions, third?: TurnOptions): Promise<wire.Result> {
-    const { run, signal } = await this.#send('session.run', input, second, third);
-    return run.result({ signal });
+    const { message, options } = messageFrom('session.run', input, second, third);
+    const { result } = await this.#sent('session.run', message, options, (connection, submission, signal) =>
+      connection.request('turn/run', submission, { signal, settle: true }),
+    );
+    return result;
   }
 
   /**
@@ -240,6 +244,19 @@ export class Session {
   }
 
   async #submit(call: string, message: Message, turn: unknown): Promise<{ run: Run; signal: AbortSignal | undefined }> {
+    return this.#sent(call, message, turn, async (connection, submission, signal) => ({
+      run: new Run(connection, await connection.request('turn/submit', submission, { signal, settle: true })),
+      signal,
+    }));
+  }
+
+  /** Sends a message by what makes a request of it. */
+  async #sent<T>(
+    call: string,
+    message: Message,
+    turn: unknown,
+    send: (connection: Host['connection'], submission: wire.Submission, signal: AbortSignal | undefined) => Promise<T>,
+  ): Promise<T> {
     const { options, signal } = given<wire.TurnOptions>(call, turn, optionsOf.turn);
     const connection = this.#usable();
     const { capabilities } = this.#host;
@@ -251,18 +268,18 @@ export class Session {
     if (hasFiles) {
       requireOption(capabilities, 'submission.attachments');
     }
-    const attempt = async (): Promise<Run> => {
+    const attempt = async (): Promise<T> => {
       const said = message.parts.length === 0 ? { text: message.text } : { content: await blocksOf(connection, this.id, message.parts, signal) };
-      return new Run(connection, await connection.request('turn/submit', { session: this.id, ...said, options }, { signal, settle: true }));
+      return send(connection, { session: this.id, ...said, options }, signal);
     };
     try {
-      return { run: await attempt(), signal };
+      return await attempt();
     } catch (error) {
       // An upload that was found had been about to expire: it is uploaded once more.
       if (!hasFiles || !(error instanceof AttachmentNotFoundError)) {
         throw error;
       }
-      return { run: await attempt(), signal };
+      return attempt();
     }
   }
 }

@@ -1846,6 +1846,12 @@ export interface TurnOptions {
   guardrails?: string[] | undefined;
 }
 
+/** What a turn came to. */
+export interface TurnResult {
+  run: RunReference;
+  result: Result;
+}
+
 /** A text that a guardrail looks at. */
 export interface Unit {
   callback: string;
@@ -2076,6 +2082,8 @@ export interface Methods {
   'session/compact': { params: Compact; result: RunReference };
   /** Returns once the message is durable (RU1). */
   'turn/submit': { params: Submission; result: RunReference };
+  /** One message to a session: `text`, or `content`. */
+  'turn/run': { params: Submission; result: TurnResult };
   /** Finds a run by its ID. */
   'run/get': { params: RunID; result: RunReference };
   /**

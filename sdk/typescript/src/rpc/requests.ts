@@ -58,7 +58,7 @@ export class Requests {
   /** Ends a request with an error. What the runtime calls cancelled is the caller's own doing, once its signal says so. */
   fail(id: string, error: OpenWorkerError): void {
     const pending = this.#take(id);
-    pending?.reject(error.code === 'cancelled' && pending.signal?.aborted === true ? cancelled(pending.signal) : error);
+    pending?.reject(error.code === 'cancelled' && pending.signal?.aborted === true ? cancelled(pending.signal, error.details) : error);
   }
 
   failAll(error: OpenWorkerError): void {
@@ -111,6 +111,6 @@ class Listener {
 }
 
 /** The error of a request that its caller gave up. */
-export function cancelled(signal: AbortSignal): CancelledError {
-  return new CancelledError('the caller stopped waiting; send again with the same submission ID to learn whether it was accepted', {}, { cause: signal.reason });
+export function cancelled(signal: AbortSignal, details: Readonly<Record<string, string>> = {}): CancelledError {
+  return new CancelledError('the caller stopped waiting; send again with the same submission ID to learn whether it was accepted', details, { cause: signal.reason });
 }
