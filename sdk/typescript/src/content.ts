@@ -2,7 +2,7 @@ import { type Attachment, isAttachment, maxMessageFileBytes } from './attachment
 import { AttachmentTooLargeError, InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import { cleaned, type Fields } from './options.js';
-import { kindOf } from './text.js';
+import { isRecord, kindOf } from './text.js';
 
 /** A part of a message: an {@link Attachment}, or a block written out (AT1). */
 export type ContentPart = Attachment | wire.ContentBlock;
@@ -63,11 +63,11 @@ function only(call: string, second: unknown, third: unknown): unknown {
       `${call} was given ${kindOf(second)} for files; give an Attachment, a block, or a list of them, and the options behind it`,
     );
   }
-  return second ?? third;
+  return second === undefined ? third : second;
 }
 
 function contentOf(call: string, input: unknown): readonly unknown[] {
-  if (typeof input !== 'object' || input === null || !('content' in input)) {
+  if (!isRecord(input) || !('content' in input)) {
     throw new InvalidRequestError(`the message of ${call} is ${kindOf(input)}; give a text, or { content: [ … ] }`);
   }
   const { content } = input;
@@ -96,7 +96,7 @@ function partsOf(content: readonly unknown[]): readonly ContentPart[] {
       if (part instanceof Uint8Array || part instanceof ArrayBuffer) {
         throw new InvalidRequestError(`${what} is bytes; give Attachment.fromBytes({ name, data })`);
       }
-      if (typeof part !== 'object' || part === null || Array.isArray(part) || 'then' in part) {
+      if (!isRecord(part)) {
         const hint = typeof part === 'string' ? ': a text is { type: "text", text }, and a path belongs to Attachment.fromFile' : '';
         throw new InvalidRequestError(`${what} is ${kindOf(part)}; give an Attachment or a block${hint}`);
       }

@@ -1,7 +1,7 @@
 import { InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import { cleaned, type Fields } from './options.js';
-import { kindOf } from './text.js';
+import { isRecord, kindOf } from './text.js';
 
 /** What a handler is told beside its interaction. */
 export interface HandlerContext {
@@ -29,7 +29,7 @@ const answerFields: Fields = { decision: 'string', reason: 'string', output: 'st
 
 /** Handlers, checked. */
 export function handlersOf(call: string, value: unknown): Handlers {
-  if (typeof value !== 'object' || value === null) {
+  if (!isRecord(value)) {
     throw new InvalidRequestError(`the handlers of ${call} are ${kindOf(value)}; give an object with onApproval, onQuestion, onUnknownOutcome or onEvent`);
   }
   const handlers = cleaned(call, value, handlerFields);
@@ -43,7 +43,7 @@ export function handlersOf(call: string, value: unknown): Handlers {
 
 /** Takes runWith's last argument apart: handlers, and the turn's options. */
 export function splitHandlers(call: string, value: unknown): { handlers: Handlers; options: unknown } {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     return { handlers: handlersOf(call, value), options: undefined };
   }
   const { onApproval, onQuestion, onUnknownOutcome, onEvent, ...options } = value as Handlers;
@@ -70,7 +70,7 @@ function checked(handler: string, answer: unknown): wire.Answer | undefined {
 
 /** An answer, checked as far as the runtime could take it for another. Whether it fits the interaction is for the runtime to say. */
 export function checkedAnswer(what: string, answer: unknown): wire.Answer {
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+  if (!isRecord(answer)) {
     throw new InvalidRequestError(`${what} is ${kindOf(answer)}; give one as in { decision: 'allow' }`);
   }
   const out = cleaned(what, answer, answerFields);

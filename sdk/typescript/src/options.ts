@@ -1,6 +1,6 @@
 import { InvalidRequestError, UnsupportedOptionError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
-import { kindOf } from './text.js';
+import { isRecord, kindOf } from './text.js';
 
 /** What may be given to end the waiting for a call. */
 export interface CallOptions {
@@ -95,10 +95,10 @@ export function given<T>(call: string, value: unknown, fields: Fields): Given<T>
   if (value === undefined) {
     return { options: {} as T, signal: undefined };
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     throw new InvalidRequestError(`the options of ${call} are ${kindOf(value)}; give an object, or leave them out`);
   }
-  const { signal, ...rest } = value as { signal?: unknown };
+  const { signal, ...rest } = value;
   return { options: cleaned(call, rest, fields) as T, signal: signalOf(call, signal) };
 }
 
@@ -143,7 +143,7 @@ function checked(what: string, value: unknown, kind: Kind): unknown {
         ? value
         : wrong(`one of ${kind.map((word) => `"${word}"`).join(', ')}`);
     }
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? cleaned(what, value, kind) : wrong('an object');
+    return isRecord(value) ? cleaned(what, value, kind) : wrong('an object');
   }
   switch (kind) {
     case 'string':
@@ -173,7 +173,7 @@ function isStrings(value: unknown): value is string[] {
 }
 
 function isTexts(value: unknown): value is Record<string, string> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((text) => typeof text === 'string');
+  return isRecord(value) && Object.values(value).every((text) => typeof text === 'string');
 }
 
 function timeOf(value: unknown): string | undefined {

@@ -18,10 +18,26 @@ export function beginning(text: string, bytes: number): string {
 
 /** What kind of value it is, for messages. */
 export function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'a list';
+  if (value === null) {
+    return 'null';
+  }
+  if (Array.isArray(value)) {
+    return 'a list';
+  }
+  if (value instanceof Promise) {
+    return 'a promise, which is to be awaited first';
+  }
   if (typeof value === 'object') {
-    return typeof (value as { then?: unknown }).then === 'function' ? 'a promise, await it first' : 'an object';
+    return isRecord(value) ? 'an object' : `a value of ${tagOf(value)}`;
   }
   return value === undefined ? 'undefined' : `a ${typeof value}`;
+}
+
+/** Whether it is an object with fields: no list, and none of the types that have their content elsewhere, as a Promise or a Map. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && tagOf(value) === 'Object';
+}
+
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice('[object '.length, -1);
 }
