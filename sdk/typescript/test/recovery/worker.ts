@@ -1,8 +1,11 @@
-// A process that is killed: it sends a message, and its tool's body never ends.
+// A process that does not close its harness: it sends a message, and its tool's body does not end.
 import { actor, type Role } from './actor.js';
 import { openAt, type Place } from './world.js';
 
-const { place, role, text } = JSON.parse(process.argv[2] ?? '') as { place: Place; role: Role; text: string };
+const { place, role, text, end } = JSON.parse(process.argv[2] ?? '') as { place: Place; role: Role; text: string; end?: End };
+
+/** How it ends by itself when the body has begun. */
+export type End = 'exit' | 'throw';
 
 /** What it says, a line each. */
 export type Said = { readonly session: string; readonly run: string } | { readonly began: string };
@@ -13,6 +16,13 @@ const harness = await openAt(place);
 const agent = actor(harness, role, {
   execute: (_input, { callId }) => {
     say({ began: callId });
+    if (end === 'exit') {
+      process.exit(3);
+    } else if (end === 'throw') {
+      setImmediate(() => {
+        throw new Error('nobody catches this');
+      });
+    }
     return new Promise(() => undefined);
   },
 });

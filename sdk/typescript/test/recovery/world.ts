@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 
 import { Harness, type HarnessOptions } from '@openworkerai/harness-sdk';
 
@@ -15,9 +16,13 @@ export const model = { provider: 'OpenAI', name: 'm' };
 /** How a harness of a world is opened. Another process gets it as JSON. */
 export type Place = Pick<HarnessOptions, 'stateDir' | 'scratchDir' | 'runtimePath'> & { readonly base: string };
 
-/** Opens a harness. Keys and settings of whoever runs the tests are not looked at. */
-export function openAt({ base, ...place }: Place): Promise<Harness> {
-  return Harness.open({ ...place, credentials: { OpenAI: 'key' }, env: { OPENAI_BASE_URL: base, XDG_CONFIG_HOME: place.scratchDir } });
+/** The options of a harness there. Keys and settings of whoever runs the tests are not looked at. */
+export function optionsAt({ base, ...place }: Place): HarnessOptions {
+  return { ...place, credentials: { OpenAI: 'key' }, env: { OPENAI_BASE_URL: base, XDG_CONFIG_HOME: place.scratchDir } };
+}
+
+export function openAt(place: Place): Promise<Harness> {
+  return Harness.open(optionsAt(place));
 }
 
 export class World {
@@ -59,15 +64,31 @@ export class World {
     return Number(pids.at(-1));
   }
 
+  /** Waits until that process is gone. It may be nobody's child by then, so that nobody is told. */
+  async runtimeEnds(): Promise<void> {
+    const stat = `/proc/${this.runtime}/stat`;
+    while (!/\) [ZX] /.test(readIfThere(stat))) {
+      await setTimeout(5);
+    }
+  }
+
   killRuntime(): void {
     process.kill(this.runtime, 'SIGKILL');
   }
 
-  /** Starts a program of this directory in a process of its own. */
+  /** Starts a program, whose path is from here, in a process of its own. */
   start(program: string, given: object): Child {
     const child = new Child(program, { place: this.place, ...given });
     this.#t.after(() => child.kill());
     return child;
+  }
+}
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ') X ';
   }
 }
 
@@ -78,10 +99,14 @@ export class Child {
   readonly #said: unknown[] = [];
   #wake: () => void = () => undefined;
   #over = false;
+  #errors = '';
 
   constructor(program: string, given: object) {
-    const child = spawn(process.execPath, ['--expose-gc', '--import', 'tsx', path.join(import.meta.dirname, program), JSON.stringify(given)], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, ['--expose-gc', '--import', 'tsx', path.resolve(import.meta.dirname, program), JSON.stringify(given)], { stdio: 'pipe' });
     this.process = child;
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors += text;
+    });
     createInterface({ input: child.stdout }).on('line', (line) => {
       this.#said.push(JSON.parse(line));
       this.#wake();
@@ -99,7 +124,7 @@ export class Child {
   async says<T>(): Promise<T> {
     while (this.#said.length === 0) {
       if (this.#over) {
-        throw new Error(`it ended (${String(await this.ended)}) and said no more`);
+        throw new Error(`it ended (${String(await this.ended)}) and said no more: ${this.#errors}`);
       }
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
