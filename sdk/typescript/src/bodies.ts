@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import { ArgumentsInvalidError, type OpenWorkerError, RuntimeExitedError, ToolFailedError } from './generated/errors.js';
 import { TooLateError } from './rpc/errors.js';
 import { beginning, messageOf } from './text.js';
@@ -50,9 +52,13 @@ export class Bodies {
    * the body comes to is the next runtime's then.
    *
    * @param startBefore until when it may begin, in milliseconds since 1970
-   * @throws TooLateError when that has passed, or a later owner has asked about the call: nothing was done
+   * @throws TooLateError when that has passed, the runtime is gone, or a later owner has asked about the call: nothing was done
    */
   async run(call: Attempt, signal: AbortSignal, startBefore: number | undefined, body: (signal: AbortSignal) => unknown): Promise<string> {
+    if (startBefore !== undefined) {
+      // A process that stood still finds, behind the request, that its runtime is gone: another may have taken the call over.
+      await nextTurn();
+    }
     let flight = this.#running.get(call.callId);
     if (flight === undefined) {
       const known = this.#handedOver(call);

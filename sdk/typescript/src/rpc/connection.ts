@@ -230,9 +230,8 @@ export class Peer implements Connection {
   async #finish(): Promise<void> {
     this.#lines.end();
     const gone = this.#endpoint.gone();
-    if (this.#closing) {
-      this.#stop(closed());
-    }
+    // What runs hears of it before it is known how the runtime ended: what has not begun must not begin any more.
+    this.#stop(this.#closing ? closed() : new RuntimeExitedError('the runtime is gone, or reads no more'));
     const why = await gone;
     this.#fail(this.#closing ? closed() : why);
     this.#tellClosed(this.#closing ? undefined : this.#failed);
