@@ -13,20 +13,28 @@ const repository = path.resolve(import.meta.dirname, '../../../..');
 /** What is said to what; the first rule that holds replies. */
 export interface Rule {
   readonly user?: string;
+  readonly model?: string;
   /** How many answers there were since the newest text of the user. */
   readonly round?: number;
-  readonly reply: {
-    readonly text?: string;
-    readonly calls?: readonly { readonly name: string; readonly arguments?: object }[];
-    /** Holds the end of the answer back until the gate of that name is opened. */
-    readonly wait?: string;
-    /** Characters that come at once. */
-    readonly chunk?: number;
-  };
+  /** Given to each request, or one after the other. */
+  readonly reply?: Reply;
+  readonly replies?: readonly Reply[];
+}
+
+/** An answer of the model. */
+export interface Reply {
+  readonly text?: string;
+  readonly calls?: readonly { readonly name: string; readonly arguments?: object }[];
+  /** Holds the end of the answer back until the gate of that name is opened. */
+  readonly wait?: string;
+  /** Makes it an error. */
+  readonly status?: number;
 }
 
 /** A request as the model got it. */
 export interface Seen {
+  readonly model: string;
+  readonly tools?: readonly string[];
   readonly messages: readonly {
     readonly role: string;
     readonly content?: string;
@@ -62,7 +70,8 @@ export class Model {
     this.#waiting = waiting;
   }
 
-  static async start(rules: readonly Rule[]): Promise<Model> {
+  /** Starts it with rules, or with a whole script. */
+  static async start(script: readonly Rule[] | { readonly rules: readonly object[] }): Promise<Model> {
     const child = spawn(compile('./test/modelserver'), { stdio: 'pipe' });
     child.stderr.pipe(process.stderr);
     const waiting = new Map<string, (value: unknown) => void>();
@@ -75,7 +84,7 @@ export class Model {
         waiting.delete(question);
       }
     });
-    child.stdin.write(`${JSON.stringify({ rules })}\n`);
+    child.stdin.write(`${JSON.stringify('rules' in script ? script : { rules: script })}\n`);
     return new Model((await listening) as string, child, waiting);
   }
 

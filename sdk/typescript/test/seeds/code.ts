@@ -1,5 +1,5 @@
 // What the product's first texts show in TypeScript, as they show it: changed are the name of the model and the paths of files.
-import type { Agent, Harness, Result, Run, Session } from '@openworkerai/harness-sdk';
+import type { Agent, Harness, Input, Result, Run, Session } from '@openworkerai/harness-sdk';
 import { Attachment } from '@openworkerai/harness-sdk';
 
 /** Where the files are that the texts attach. */
@@ -82,8 +82,7 @@ const report = Attachment.fromBytes({
 return report;
 }
 
-export async function interleaved(session: Session, screen: Attachment, report: Attachment): Promise<{ run: Run; result: Result; events: number }> {
-let events = 0;
+export async function interleaved(session: Session, screen: Attachment, report: Attachment): Promise<{ run: Run; result: Result }> {
 const input = { content: [
   { type: 'text' as const, text: 'Look at this screen.' }, screen,
   { type: 'text' as const, text: 'Compare it with this report.' }, report,
@@ -93,9 +92,10 @@ const input = { content: [
   } },
 ] };
 const run = await session.send(input, { submissionId: 'review-42' });
-for await (const event of run.events()) { events += event.type === 'turn_ended' ? 1 : 0; }
+// oxlint-disable-next-line no-unused-vars
+for await (const event of run.events()) { /* update your UI */ }
 const result = await run.result();
-return { run, result, events };
+return { run, result };
 }
 
 export async function imageWithBase64(session: Session, imageBase64: string): Promise<Result> {
@@ -104,4 +104,10 @@ return session.run({ content: [
   type: 'base64', mediaType: 'image/png', data: imageBase64,
 } }
 ] });
+}
+
+/** A session of a service is sent to in the same way. */
+export async function sentByKey(serviceSession: Session, input: Input): Promise<Run> {
+const run = await serviceSession.send(input, { idempotencyKey: 'review-42' });
+return run;
 }
