@@ -70,16 +70,16 @@ func TestATargetIsMetMissedOrNotMeasured(t *testing.T) {
 
 func TestAPlanSaysWhatRuns(t *testing.T) {
 	t.Parallel()
-	usual := []string{ours, ourLoop, rawLoop, dbosOurs, dbosFull, "langgraph", "openai-agents"}
+	usual := []string{ours, oursTypeScript, ourLoop, rawLoop, dbosOurs, dbosFull, "langgraph", "openai-agents"}
 	for name, c := range map[string]struct {
 		args []string
 		want []string
 		err  string
 	}{
 		"all but the optional":  {want: usual},
-		"with PostgreSQL":       {args: []string{"-postgres"}, want: []string{ours, ourLoop, rawLoop, dbosOurs, dbosFull, "dbos postgres", "langgraph", "openai-agents"}},
+		"with PostgreSQL":       {args: []string{"-postgres"}, want: []string{ours, oursTypeScript, ourLoop, rawLoop, dbosOurs, dbosFull, "dbos postgres", "langgraph", "openai-agents"}},
 		"named ones":            {args: []string{"-peers", "openworker,langgraph sync"}, want: []string{ours, "langgraph sync"}},
-		"without some":          {args: []string{"-skip", "langgraph,openai-agents"}, want: usual[:5]},
+		"without some":          {args: []string{"-skip", "langgraph,openai-agents"}, want: usual[:6]},
 		"a peer there is not":   {args: []string{"-peers", "temporal"}, err: `no peer "temporal"`},
 		"none to skip":          {args: []string{"-skip", "restate"}, err: `no peer "restate"`},
 		"sessions of no number": {args: []string{"-sessions", "1,many"}, err: "-sessions"},

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 
 import { Agent, type AgentDefinition, completeReference, resume } from './agent.js';
 import { bodies } from './bodies.js';
-import { CancelledError, InvalidRequestError, InvalidToolError } from './generated/errors.js';
+import { CancelledError, InvalidAgentError, InvalidRequestError, InvalidToolError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import { protocolVersion } from './generated/protocol.js';
 import { checkActions, type Guardrail, Guards, type Hook } from './guards.js';
@@ -85,7 +85,7 @@ export class Harness {
     }
   }
 
-  /** What the runtime can do, as it said when it was opened (FA9). */
+  /** What the runtime can do (FA9), with the guardrails and hooks that are registered by now. */
   get capabilities(): wire.Capabilities {
     return this.#host.capabilities;
   }
@@ -127,6 +127,7 @@ export class Harness {
       `guardrail ${registered.name}`,
       this.#register(async () => {
         await this.#host.connection.request('guardrail/register', registered);
+        this.#host.capabilities = await this.#host.connection.request('capabilities', {});
       }),
     );
   }
@@ -138,6 +139,7 @@ export class Harness {
       `hook ${registered.name}`,
       this.#register(async () => {
         await this.#host.connection.request('hook/register', registered);
+        this.#host.capabilities = await this.#host.connection.request('capabilities', {});
       }),
     );
   }
@@ -258,7 +260,7 @@ export class Harness {
     if (typeof definition !== 'object' || definition === null) {
       throw new InvalidRequestError(`createAgent was given ${kindOf(definition)}; give { name, instructions, defaultModel }`);
     }
-    const own = copied(cleaned('createAgent', definition, optionsOf.agent)) as unknown as AgentDefinition;
+    const own = copied(fieldsOf(definition)) as unknown as AgentDefinition;
     requireOptions(this.capabilities, 'agent', own);
     const { tools = [], guardrails = [], hooks = [] } = own;
     const declarations = tools.map((tool) => {
@@ -274,6 +276,15 @@ export class Harness {
       ...hooks.map((hook) => `hook ${hook}`),
     ];
     return { definition: { ...own, tools: declarations } as wire.AgentDefinition, needs };
+  }
+}
+
+/** A definition's fields, each of its kind. What is wrong with one is wrong with the agent. */
+function fieldsOf(definition: object): Record<string, unknown> {
+  try {
+    return cleaned('createAgent', definition, optionsOf.agent);
+  } catch (cause) {
+    throw cause instanceof InvalidRequestError ? new InvalidAgentError(cause.message, cause.details, { cause }) : cause;
   }
 }
 

@@ -4,5 +4,6 @@ import type { Connection } from './rpc/connection.js';
 /** What handles stand on: a connection to a runtime, and what that runtime can do. */
 export interface Host {
   readonly connection: Connection;
-  readonly capabilities: wire.Capabilities;
+  /** What the runtime said last: it knows more guardrails and hooks once they are registered. */
+  capabilities: wire.Capabilities;
 }
