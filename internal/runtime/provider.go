@@ -111,7 +111,7 @@ type seen struct {
 // secret asks for a provider's secret now.
 func (c *credentials) secret(ctx context.Context, provider string) (secret string, err error) {
 	if c.source == nil {
-		return "", api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none; give it at Open", provider)
+		return "", api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none; give it one, and the turn goes on", provider)
 	}
 	defer func() {
 		if x := recover(); x != nil {
@@ -126,7 +126,7 @@ func (c *credentials) secret(ctx context.Context, provider string) (secret strin
 		return "", api.Errorf(api.CodeCredentialsMissing, "the credential for provider %s could not be read: %w", provider, err)
 	}
 	if !ok || secret == "" {
-		return "", api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none", provider)
+		return "", api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none; give it one, and the turn goes on", provider)
 	}
 	return secret, nil
 }

@@ -205,7 +205,7 @@ func (s *Service) checkArguments(ctx context.Context, session string, asked engi
 func (s *Service) inForce(f *facts, turn []string) (inForce, error) {
 	found, missing := s.registry.Guardrails(f.agent.Guardrails, turn)
 	if len(missing) > 0 {
-		return nil, api.Errorf(api.CodeGuardrailMissing, "the guardrail %q is in force and not registered in this process; register it at Open, or send from a process that has it",
+		return nil, api.Errorf(api.CodeGuardrailMissing, "the guardrail %q is in force and not registered in this process; register it here, or send from a process that has it",
 			missing[0]).With("guardrail", missing[0])
 	}
 	return found, nil
