@@ -92,6 +92,9 @@ export class Peer implements Connection {
         throw cancelled(options.signal);
       }
       const text = json(params, `what ${method} is to carry`);
+      if (method !== 'session/create' && text.includes(String.raw`\ud`) && half.test(text)) { // the runtime tells it of an import, with the item
+        throw new InvalidRequestError(`a text for ${method} has half a character, a surrogate without its other half; take it out, or use toWellFormed()`);
+      }
       const id = this.#requests.add(options, resolve as (result: unknown) => void, reject);
       try {
         this.#lines.send(`{"jsonrpc":"2.0","id":"${id}","method":"${method}","params":${text}}`);
@@ -253,6 +256,9 @@ function json(value: unknown, what: string): string {
     throw new InvalidRequestError(`${what} cannot be written as JSON: ${error instanceof Error ? error.message : String(error)}`, {}, { cause: error });
   }
 }
+
+/** What JSON.stringify makes of half a surrogate pair, for which any reader would put another character. */
+const half = /(?<!\\)(?:\\\\)*\\ud[89a-f][0-9a-f]{2}/;
 
 function closed(): ClosedError {
   return new ClosedError('the harness was closed');

@@ -35,6 +35,18 @@ async function failure(promise: Promise<unknown>): Promise<Error> {
 }
 
 suite('requests of the client', () => {
+  test('with half a character are refused, and what looks like one is not', async () => {
+    const runtime = new FakeRuntime();
+    runtime.serve((message) => message.params);
+    for (const text of ['a\ud800b', '\udc00', '\\\ud800', 'x\udbff']) {
+      await assert.rejects(runtime.peer.request('turn/submit', { session: 's', text }), { code: 'invalid_request' });
+    }
+    for (const text of [String.raw`\ud800`, '😀', String.raw`a\\udc00`]) {
+      assert.deepEqual(await runtime.peer.request('turn/submit', { session: 's', text }), { session: 's', text });
+    }
+    await runtime.peer.close();
+  });
+
   test('are sent with a text as their id, and answered in any order', async () => {
     const runtime = new FakeRuntime();
     const first = runtime.peer.request('run/cancel', { session: 'a' });
