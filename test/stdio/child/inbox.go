@@ -225,6 +225,20 @@ func (r *Runtime) Callback(method string) Message {
 	return r.await(func() map[string][]Message { return r.calls }, []string{method})
 }
 
+// Next waits for a request of one of the methods, and where there is none for the answer to the request of an ID.
+func (r *Runtime) Next(id string, methods ...string) Message {
+	r.t.Helper()
+	from := func() map[string][]Message {
+		for _, method := range methods {
+			if len(r.calls[method]) > 0 {
+				return r.calls
+			}
+		}
+		return r.answers
+	}
+	return r.await(from, append([]string{id}, methods...))
+}
+
 func (r *Runtime) await(from func() map[string][]Message, keys []string) Message {
 	r.t.Helper()
 	m, err := r.next(from, keys)
