@@ -3,7 +3,7 @@ import type * as wire from './generated/protocol.js';
 import type { Host } from './host.js';
 import { type CallOptions, given, optionsOf, requireOptions } from './options.js';
 import { Session } from './session.js';
-import { kindOf } from './text.js';
+import { isRecord, kindOf } from './text.js';
 
 /** Options of a new session (SE1), and a signal that ends the waiting. What is absent is inherited; '' clears guidance (GU2). */
 export type SessionOptions = Omit<wire.SessionOptions, 'initialHistory'> & {
@@ -97,10 +97,10 @@ export function completeReference(reference: unknown): wire.SessionReference {
   if (typeof reference === 'string') {
     throw new InvalidRequestError('the reference is a string; JSON.parse what was stored of session.reference()');
   }
-  if (typeof reference !== 'object' || reference === null) {
+  if (!isRecord(reference)) {
     throw new InvalidRequestError(`the reference is ${kindOf(reference)}; give what session.reference() returned`);
   }
-  const { store, session, agent } = reference as Record<string, unknown>;
+  const { store, session, agent } = reference;
   for (const [name, value] of Object.entries({ store, session, agent })) {
     if (typeof value !== 'string' || value === '') {
       throw new InvalidRequestError(

@@ -14,7 +14,7 @@ import type { InputSchema } from './schema.js';
 import type { Session } from './session.js';
 import { type HarnessOptions, type Setup, setupOf } from './setup.js';
 import { pages } from './stream.js';
-import { kindOf, messageOf } from './text.js';
+import { isRecord, kindOf, messageOf } from './text.js';
 import { type ToolDefinition, Tools } from './tools.js';
 
 /** Selects sessions, newest activity first. `limit` is the size of a page. */
@@ -257,7 +257,7 @@ export class Harness {
 
   /** A definition as it is stored, and what must be registered before. */
   #complete(definition: unknown): { definition: wire.AgentDefinition; needs: string[] } {
-    if (typeof definition !== 'object' || definition === null) {
+    if (!isRecord(definition)) {
       throw new InvalidRequestError(`createAgent was given ${kindOf(definition)}; give { name, instructions, defaultModel }`);
     }
     const own = copied(fieldsOf(definition)) as unknown as AgentDefinition;

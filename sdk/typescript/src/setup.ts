@@ -5,7 +5,7 @@ import type * as wire from './generated/protocol.js';
 import type { CheckAction } from './guards.js';
 import { cleaned, type Fields, signalOf } from './options.js';
 import type { RuntimeOptions } from './rpc/process.js';
-import { kindOf } from './text.js';
+import { isRecord, kindOf } from './text.js';
 
 /** Gives a provider's secret; undefined or '' if there is none. It is asked before each model call. */
 export type CredentialCallback = (provider: string, context: { readonly signal: AbortSignal }) => string | undefined | Promise<string | undefined>;
@@ -64,10 +64,10 @@ export interface Setup {
 
 /** Checks options. @throws InvalidRequestError with what to do. */
 export function setupOf(options: unknown): Setup {
-  if (typeof options !== 'object' || options === null) {
+  if (!isRecord(options)) {
     throw new InvalidRequestError(`Harness.open was given ${kindOf(options)}; give an object with a stateDir, for example { stateDir: './state' }`);
   }
-  const { signal, ...rest } = options as HarnessOptions;
+  const { signal, ...rest } = options;
   const given = cleaned('Harness.open', rest, fields) as unknown as Partial<HarnessOptions>;
   const { stateDir, credentials, providers, runtimePath, scratchDir, checkAction, env, stderr } = given;
   if (stateDir === undefined || stateDir === '') {
@@ -79,7 +79,7 @@ export function setupOf(options: unknown): Setup {
   if (checkAction !== undefined && typeof checkAction !== 'function') {
     throw new InvalidRequestError(`checkAction of Harness.open is ${kindOf(checkAction)}; give a function`);
   }
-  if (env !== undefined && (typeof env !== 'object' || env === null)) {
+  if (env !== undefined && !isRecord(env)) {
     throw new InvalidRequestError(`env of Harness.open is ${kindOf(env)}; give an object of variables`);
   }
   if (stderr !== undefined && stderr !== 'inherit' && typeof stderr !== 'function') {
@@ -108,7 +108,7 @@ function credentialsOf(credentials: Credentials): wire.Credentials {
     return { source: 'callback' };
   }
   const given: unknown = credentials;
-  if (typeof given !== 'object' || given === null || !Object.values(given).every((secret) => typeof secret === 'string')) {
+  if (!isRecord(given) || !Object.values(given).every((secret) => typeof secret === 'string')) {
     // A secret must not stand in a message: what it is is said by its kind alone.
     throw new InvalidRequestError(
       `credentials of Harness.open are ${kindOf(given)} that is none; give secrets by provider, "environment", { file } or a function`,
