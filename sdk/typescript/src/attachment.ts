@@ -90,7 +90,7 @@ export class Attachment {
     if (mediaType !== undefined && typeof mediaType !== 'string') {
       throw new InvalidRequestError(`the mediaType of "${name}" is ${kindOf(mediaType)}; give a string, or leave it out`, { file: name });
     }
-    return new Attachment(name, mediaType, checkedSize(name, bytesOf(name, data).slice()));
+    return new Attachment(name, mediaType, checkedSize(name, new Uint8Array(bytesOf(name, data)))); // a copy, where a Buffer's slice would be none
   }
 }
 

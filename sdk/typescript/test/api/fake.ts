@@ -28,12 +28,15 @@ export const capabilities: Capabilities = {
   providers: ['Scripted'],
 };
 
+const completed = { run: 's1-r1', status: 'completed', text: 'done', usage: { inputTokens: 1, outputTokens: 1 }, modelCalls: 1, auto_approved: 0 };
+
 const defaults: Answers = {
   initialize: () => ({ protocolVersion: 1, runtime: { name: 'fake', version: '1.2.3' }, capabilities, maxFrameBytes: 1, maxMessageBytes: 1 }),
   'agent/register': ({ definition }) => ({ name: definition.name, digest: 'd1' }),
   'session/create': ({ agent }) => ({ store: 'st', session: 's1', agent: agent.name }),
   'turn/submit': () => ({ session: 's1', run: 's1-r1', accepted: 2 }),
-  'run/result': () => ({ run: 's1-r1', status: 'completed', text: 'done', usage: { inputTokens: 1, outputTokens: 1 }, modelCalls: 1, auto_approved: 0 }),
+  'run/result': () => completed,
+  'turn/run': () => ({ run: { session: 's1', run: 's1-r1', accepted: 2 }, result: completed }),
 };
 
 /** A connection without a runtime: it notes what is sent and answers as it is told. */

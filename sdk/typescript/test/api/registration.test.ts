@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { z } from 'zod';
+
+import { DefinitionConflictError, InvalidToolError } from '../../src/generated/errors.js';
+import { failure, FakeConnection, newSession, open } from './fake.js';
+
+const defaultModel = { provider: 'Scripted', name: 'demo' };
+const inputSchema = { type: 'object', properties: {} };
+const execute = (): string => 'x';
+
+/** What a run of unhandled rejections would end: the program. */
+async function unhandled(body: () => Promise<void>): Promise<unknown[]> {
+  const found: unknown[] = [];
+  const note = (reason: unknown): void => void found.push(reason);
+  process.on('unhandledRejection', note);
+  try {
+    await body();
+    await new Promise((resolve) => setImmediate(resolve)); // they are told behind the microtasks
+  } finally {
+    process.off('unhandledRejection', note);
+  }
+  return found;
+}
+
+suite('what is registered', () => {
+  test('goes to the runtime in the order of the calls, and before the agent that names it, with nothing awaited', async () => {
+    const connection = new FakeConnection();
+    const harness = await open(connection);
+    harness.registerGuardrail({ name: 'g', points: ['user_input'], check: () => ({ action: 'allow' }), timeoutMs: 50 });
+    harness.registerTool({ name: 'app.lookup', description: 'Looks up', inputSchema: z.object({ name: z.string() }), effect: 'readOnly', execute, timeoutMs: 9 });
+    harness.registerHook({ name: 'h', toolResult: () => undefined });
+    const agent = harness.createAgent({ name: 'naming', instructions: 'Help.', tools: ['app.lookup'], guardrails: ['g'], hooks: ['h'], defaultModel });
+    assert.equal(agent.name, 'naming');
+    assert.deepEqual(await agent.reference(), { name: 'naming', digest: 'd1' });
+    const declaration = { name: 'app.lookup', description: 'Looks up', inputSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }, effect: 'readOnly' };
+    assert.deepEqual(
+      connection.sent.map(({ method, params }) => [method, params]).filter(([method]) => String(method).includes('register')),
+      [
+        ['guardrail/register', { name: 'g', points: ['user_input'], timeoutMs: 50 }],
+        ['tool/register', { tools: [{ ...declaration, inspect: true, timeoutMs: 9 }] }],
+        ['hook/register', { name: 'h', beforeModel: false, toolResult: true }],
+        ['agent/register', { definition: { name: 'naming', instructions: 'Help.', tools: [declaration], guardrails: ['g'], hooks: ['h'], defaultModel } }],
+      ],
+    );
+  });
+
+  test('keeps its error for the calls that need it, and for no others', async () => {
+    const found = await unhandled(async () => {
+      const connection = new FakeConnection({
+        'tool/register': ({ tools: [tool] }) => {
+          if (tool?.name === 'bad') {
+            throw new InvalidToolError('the runtime found a flaw');
+          }
+        },
+      });
+      const harness = await open(connection);
+      harness.registerTool({ name: 'bad', inputSchema, execute });
+      harness.registerTool({ name: 'good', inputSchema, execute });
+      const bad = harness.createAgent({ name: 'one', tools: ['bad', 'good'], defaultModel });
+      const good = harness.createAgent({ name: 'two', tools: ['good'], defaultModel });
+      assert.equal((await (await good.ready()).newSession()).id, 's1');
+      for (const call of [bad.ready(), bad.reference(), bad.newSession(), bad.resumeSession({ store: 'st', session: 's1', agent: 'one' })]) {
+        assert.equal((await failure(call)).message, 'the runtime found a flaw');
+      }
+      assert.equal(connection.of('agent/register').length, 1);
+    });
+    assert.deepEqual(found, []);
+  });
+
+  test('ends no program where nobody asks for its error', async () => {
+    const found = await unhandled(async () => {
+      const connection = new FakeConnection({
+        'agent/register': () => {
+          throw new DefinitionConflictError('another is there');
+        },
+      });
+      const harness = await open(connection);
+      harness.createAgent({ name: 'a', defaultModel });
+      harness.createAgent(undefined as never);
+    });
+    assert.deepEqual(found, []);
+  });
+
+  test('is as it was when it was given, whatever becomes of the object', async () => {
+    const connection = new FakeConnection();
+    const harness = await open(connection);
+    const definition = { name: 'a', defaultModel: { ...defaultModel }, compaction: { additionalInstructions: '' } };
+    const agent = harness.createAgent(definition);
+    definition.defaultModel.name = 'other';
+    await agent.ready();
+    assert.deepEqual(connection.of('agent/register'), [{ definition: { name: 'a', defaultModel, compaction: { additionalInstructions: '' }, tools: [] } }]);
+  });
+
+  test('is refused once the harness is closed', async () => {
+    const harness = await open(new FakeConnection());
+    await harness.close();
+    assert.equal((await failure(harness.createAgent({ name: 'a', defaultModel }).ready())).code, 'closed');
+    assert.equal(await harness.closed, undefined);
+  });
+});
+
+suite('a definition of an agent is refused, by the first call that needs it,', () => {
+  const refused: [what: string, definition: unknown, code: string, message: RegExp][] = [
+    ['where it is undefined', undefined, 'invalid_request', /createAgent was given undefined/],
+    ['with a tool that is not registered', { name: 'a', tools: ['app.absent'], defaultModel }, 'invalid_tool', /"app\.absent", which is not registered; call harness\.registerTool before/],
+    ['with a tool that is no name', { name: 'a', tools: [{ name: 't' }], defaultModel }, 'invalid_agent', /tools of createAgent is a list; give a list of strings/],
+    ['with a field that is misspelt', { name: 'a', instruction: 'x', defaultModel }, 'invalid_agent', /did you mean "instructions"\?/],
+    ['with what is no data', { name: 'a', defaultModel, team: { run: execute } }, 'invalid_request', /holds what is no data/],
+  ];
+  for (const [what, definition, code, message] of refused) {
+    test(what, async () => {
+      const connection = new FakeConnection();
+      const agent = (await open(connection)).createAgent(definition as never);
+      const error = await failure(agent.ready());
+      assert.equal(error.code, code);
+      assert.match(error.message, message);
+      assert.deepEqual(connection.of('agent/register'), []);
+    });
+  }
+});
+
+suite('a tool is refused at once', () => {
+  const tool = { name: 'app.t', inputSchema, execute };
+  const refused: [what: string, given: unknown, message: RegExp][] = [
+    ['where it is undefined', undefined, /registerTool was given undefined/],
+    ['without a name', { inputSchema, execute }, /a tool's name is undefined/],
+    ['with a name that no provider takes', { ...tool, name: 'app/t' }, /"app\/t" as "app\/t", and providers take/],
+    ['with a name that is too long once models see it', { ...tool, name: `${'a'.repeat(62)}.b` }, /providers take 1–64/],
+    ['without a function', { name: 'app.t', inputSchema }, /execute of tool "app\.t" is undefined; give the function/],
+    ['without a schema', { name: 'app.t', execute }, /inputSchema is undefined/],
+    ['with an effect that is none', { ...tool, effect: 'readonly' }, /give one of "sideEffect", "idempotent", "readOnly"/],
+    ['with an inspection that is no function', { ...tool, inspect: true }, /inspect of tool "app\.t" is a boolean/],
+    ['with no time at all', { ...tool, timeoutMs: 0 }, /timeoutMs of tool "app\.t" is 0; give milliseconds above 0/],
+    ['with a field that is misspelt', { ...tool, descripton: 'x' }, /did you mean "description"\?/],
+  ];
+  for (const [what, given, message] of refused) {
+    test(what, async () => {
+      const connection = new FakeConnection();
+      const harness = await open(connection);
+      assert.throws(() => harness.registerTool(given as never), { name: 'InvalidToolError', message });
+      assert.deepEqual(connection.of('tool/register'), []);
+    });
+  }
+
+  test('where it declares something else than the one of its name, which may get another body', async () => {
+    const connection = new FakeConnection();
+    const harness = await open(connection);
+    harness.registerTool({ ...tool, execute: () => 'first' });
+    assert.throws(() => harness.registerTool({ ...tool, description: 'other' }), { code: 'invalid_tool', message: /registered already/ });
+    harness.registerTool({ ...tool, execute: () => 'second' });
+    assert.deepEqual(await connection.call('tool/run', { tool: 'app.t', callId: 'registration-c1', attempt: 1, epoch: 1, arguments: {} }), { output: 'second' });
+  });
+});
+
+suite('a reference', () => {
+  const reference = { store: 'st', session: 's1', agent: 'a' };
+
+  test('is taken with whatever a database row has beside it', async () => {
+    const connection = new FakeConnection();
+    const harness = await open(connection);
+    const session = await harness.resumeSession({ ...reference, owner: 'ann' } as never);
+    assert.deepEqual(connection.of('session/resume'), [{ reference, agent: 'a' }]);
+    assert.deepEqual(JSON.parse(JSON.stringify(session.reference())), reference);
+  });
+
+  for (const [what, given, message] of [
+    ['its text', JSON.stringify(reference), /JSON\.parse what was stored/],
+    ['null', null, /the reference is null/],
+    ['without its store', { session: 's1', agent: 'a' }, /the reference has no store; .* harness\.session/],
+  ] as const) {
+    test(`is refused where it is ${what}`, async () => {
+      const error = await failure((await open(new FakeConnection())).resumeSession(given as never));
+      assert.equal(error.code, 'invalid_request');
+      assert.match(error.message, message);
+    });
+  }
+
+  test('is found by the session ID alone, with the agent that its first event names', async () => {
+    const connection = new FakeConnection({ 'event/list': () => ({ events: [{ number: 1, type: 'session_created', time: '', data: { agent: 'naming', digest: 'd' } }] }) });
+    const harness = await open(connection);
+    assert.deepEqual((await harness.session('s7')).reference(), { store: 'st', session: 's7', agent: 'naming' });
+  });
+});
+
+suite('a session value that was closed', () => {
+  test('takes no more calls, and another value of the session does', async () => {
+    const connection = new FakeConnection();
+    const session = await newSession(connection);
+    await session.close();
+    for (const call of [session.run('x'), session.state(), session.cancel(), session.historyPage()]) {
+      assert.equal((await failure(call)).code, 'closed');
+    }
+    assert.throws(() => session.events(), { code: 'closed' });
+    await (await (await open(connection)).resumeSession(session.reference())).state();
+  });
+});
