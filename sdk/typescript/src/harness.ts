@@ -2,19 +2,20 @@ import { createRequire } from 'node:module';
 
 import { Agent, type AgentDefinition, completeReference, resume } from './agent.js';
 import { bodies } from './bodies.js';
-import { CancelledError, InvalidAgentError, InvalidRequestError, InvalidToolError } from './generated/errors.js';
+import { completeDefinition } from './definition.js';
+import { CancelledError, InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import { protocolVersion } from './generated/protocol.js';
 import { checkActions, type Guardrail, Guards, type Hook } from './guards.js';
 import type { Host } from './host.js';
-import { type CallOptions, cleaned, given, optionsOf, requireOptions } from './options.js';
+import { type CallOptions, cleaned, given, optionsOf } from './options.js';
 import type { Connection } from './rpc/connection.js';
 import { startRuntime } from './rpc/process.js';
 import type { InputSchema } from './schema.js';
 import type { Session } from './session.js';
 import { type HarnessOptions, type Setup, setupOf } from './setup.js';
 import { pages } from './stream.js';
-import { isRecord, kindOf, messageOf } from './text.js';
+import { kindOf } from './text.js';
 import { type ToolDefinition, Tools } from './tools.js';
 
 /** Selects sessions, newest activity first. `limit` is the size of a page. */
@@ -104,11 +105,13 @@ export class Harness {
   }
 
   /**
-   * Makes a tool available to agents. It returns at once, and is registered in the order of these calls. The same declaration again
-   * takes the earlier one's place, so that a body can be exchanged.
+   * Makes a tool available to the agents that are created from now on. It returns at once, and is registered in the order of these
+   * calls. One that declares the same as an earlier one takes its place, so that a body can be exchanged. One of the same name that
+   * declares something else stands beside it: agents keep the one that they were created with, so that an application has its old
+   * agents with their old tools (AG4, AG6).
    *
-   * @throws InvalidToolError for a name that no provider takes, no function, a schema that is none, an unknown field, and a tool that
-   *   declares something else under a name that is taken. What only the runtime finds is told by the agents that have the tool.
+   * @throws InvalidToolError for a name that no provider takes, no function, a schema that is none and an unknown field. What only the
+   *   runtime finds is told by the agents that have the tool.
    */
   registerTool<S extends InputSchema>(tool: ToolDefinition<S>): void {
     const registered = this.#tools.add(tool);
@@ -153,12 +156,13 @@ export class Harness {
     const name = typeof definition?.name === 'string' ? definition.name : '';
     let registered: Promise<wire.AgentReference>;
     try {
-      const { definition: complete, needs } = this.#complete(definition);
+      const { stored, tools, needs } = completeDefinition(definition, this.capabilities, this.#tools);
+      const before = needs.map((need) => this.#registrations.get(need));
       registered = this.#register(async () => {
-        for (const need of needs) {
-          await this.#registrations.get(need); // it was made before, and has ended: only its error is of interest
+        for (const need of before) {
+          await need; // it has ended, and only its error is of interest
         }
-        return this.#host.connection.request('agent/register', { definition: complete });
+        return this.#tools.bind(name, tools, () => this.#host.connection.request('agent/register', { definition: stored }));
       });
     } catch (error) {
       registered = this.#register(() => Promise.reject(error as Error));
@@ -253,46 +257,5 @@ export class Harness {
     const registered = this.#last.then(step);
     this.#last = registered.catch(() => undefined);
     return registered;
-  }
-
-  /** A definition as it is stored, and what must be registered before. */
-  #complete(definition: unknown): { definition: wire.AgentDefinition; needs: string[] } {
-    if (!isRecord(definition)) {
-      throw new InvalidRequestError(`createAgent was given ${kindOf(definition)}; give { name, instructions, defaultModel }`);
-    }
-    const own = copied(fieldsOf(definition)) as unknown as AgentDefinition;
-    requireOptions(this.capabilities, 'agent', own);
-    const { tools = [], guardrails = [], hooks = [] } = own;
-    const declarations = tools.map((tool) => {
-      const declaration = this.#tools.declaration(tool);
-      if (declaration === undefined) {
-        throw new InvalidToolError(`agent "${own.name}" has the tool "${tool}", which is not registered; call harness.registerTool before`);
-      }
-      return declaration;
-    });
-    const needs = [
-      ...tools.map((tool) => `tool ${tool}`),
-      ...guardrails.map((guardrail) => `guardrail ${guardrail}`),
-      ...hooks.map((hook) => `hook ${hook}`),
-    ];
-    return { definition: { ...own, tools: declarations } as wire.AgentDefinition, needs };
-  }
-}
-
-/** A definition's fields, each of its kind. What is wrong with one is wrong with the agent. */
-function fieldsOf(definition: object): Record<string, unknown> {
-  try {
-    return cleaned('createAgent', definition, optionsOf.agent);
-  } catch (cause) {
-    throw cause instanceof InvalidRequestError ? new InvalidAgentError(cause.message, cause.details, { cause }) : cause;
-  }
-}
-
-/** A copy of all of it: what becomes of the object later changes nothing. */
-function copied(definition: Record<string, unknown>): Record<string, unknown> {
-  try {
-    return structuredClone(definition);
-  } catch (cause) {
-    throw new InvalidRequestError(`the definition for createAgent holds what is no data: ${messageOf(cause)}`);
   }
 }

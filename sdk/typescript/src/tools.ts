@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import type { Attempt, Bodies } from './bodies.js';
 import { InvalidToolError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
@@ -75,9 +77,16 @@ const toolFields: Fields = {
 
 const outcomes: readonly unknown[] = ['succeeded', 'failed', 'not_started', 'running', 'unknown'];
 
-/** The tools of a connection, by catalogue name. */
+/** A tool under one of the declarations that its name has had: agents are made of declarations (AG4). */
+export interface Declared {
+  readonly declaration: wire.ToolDeclaration;
+  definition: ToolDefinition;
+}
+
+/** The tools of a connection. A call says the tool's name and its agent, which was made with one of the tools of that name. */
 export class Tools {
-  readonly #tools = new Map<string, { readonly definition: ToolDefinition; readonly declaration: wire.ToolDeclaration }>();
+  readonly #tools = new Map<string, Declared[]>(); // by catalogue name, the last one last
+  readonly #ofAgents = new Map<string, readonly Declared[]>();
   readonly #bodies: Bodies;
 
   constructor(bodies: Bodies) {
@@ -90,26 +99,40 @@ export class Tools {
     connection.handle('tool/inspect', (call, signal) => this.#inspect(call, signal));
   }
 
-  /** Adds a tool, in place of one that declares the same, and says what to register. */
+  /** Adds a tool, in place of one that declares the same and beside others of its name, and says what to register. */
   add(tool: ToolDefinition): wire.Tool {
     const { timeoutMs, ...declaration } = checkedTool(tool);
-    const before = this.#tools.get(tool.name);
-    if (before !== undefined && JSON.stringify(before.declaration) !== JSON.stringify(declaration)) {
-      throw new InvalidToolError(
-        `tool "${tool.name}" is registered already, with another description, schema or effect; give this one another name`,
-      );
-    }
-    this.#tools.set(tool.name, { definition: tool, declaration });
+    const named = this.#tools.get(tool.name) ?? [];
+    const same = named.find((other) => isDeepStrictEqual(other.declaration, declaration));
+    const added = same ?? { declaration, definition: tool };
+    added.definition = tool;
+    this.#tools.set(tool.name, [...named.filter((other) => other !== same), added]);
     return { ...declaration, inspect: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
   }
 
-  /** What a tool declares; undefined if there is none of that name. */
-  declaration(name: string): wire.ToolDeclaration | undefined {
-    return this.#tools.get(name)?.declaration;
+  /** The tool of a name, as it was registered last; undefined if there is none. */
+  last(name: string): Declared | undefined {
+    return this.#tools.get(name)?.at(-1);
+  }
+
+  /** Registers an agent that has these tools. Its calls may come before the answer does; a definition that is refused changes nothing. */
+  async bind<T>(agent: string, tools: readonly Declared[], register: () => Promise<T>): Promise<T> {
+    const before = this.#ofAgents.get(agent);
+    this.#ofAgents.set(agent, before ?? tools);
+    try {
+      const registered = await register();
+      this.#ofAgents.set(agent, tools);
+      return registered;
+    } catch (error) {
+      if (before === undefined) {
+        this.#ofAgents.delete(agent);
+      }
+      throw error;
+    }
   }
 
   async #run(call: wire.ToolCall, signal: AbortSignal): Promise<string> {
-    const { definition } = this.#found(call.tool);
+    const { definition } = this.#found(call);
     const startBefore = call.startBefore === undefined ? undefined : Date.parse(call.startBefore);
     return this.#bodies.run(attemptOf(call), signal, startBefore, async (stopped) =>
       definition.execute(await inputOf(definition.inputSchema, call.arguments), contextOf(call, stopped)),
@@ -117,7 +140,7 @@ export class Tools {
   }
 
   async #inspect(call: wire.ToolCall, signal: AbortSignal): Promise<Inspection> {
-    const { definition } = this.#found(call.tool);
+    const { definition } = this.#found(call);
     const known = this.#bodies.inspect(attemptOf(call));
     if (known !== undefined) {
       return known;
@@ -132,12 +155,13 @@ export class Tools {
     return { outcome, ...(output === undefined ? {} : { output }) } as Inspection;
   }
 
-  #found(name: string): { readonly definition: ToolDefinition } {
-    const tool = this.#tools.get(name);
-    if (tool === undefined) {
-      throw new InvalidToolError(`tool "${name}" is not registered here`);
+  #found({ tool, agent }: wire.ToolCall): Declared {
+    const own = this.#ofAgents.get(agent.name)?.find(({ declaration }) => declaration.name === tool);
+    const found = own ?? this.last(tool);
+    if (found === undefined) {
+      throw new InvalidToolError(`tool "${tool}" is not registered here`);
     }
-    return tool;
+    return found;
   }
 }
 
@@ -170,7 +194,7 @@ function checkedTool(tool: unknown): wire.ToolDeclaration & { timeoutMs?: number
     name,
     ...(description === undefined ? {} : { description }),
     inputSchema: jsonSchemaOf(name, fields.inputSchema),
-    ...(effect === undefined ? {} : { effect }),
+    ...(effect === undefined || effect === 'sideEffect' ? {} : { effect }), // a default is as good as absent (AG2)
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
 }

@@ -142,14 +142,75 @@ suite('a tool is refused at once', () => {
       assert.deepEqual(connection.of('tool/register'), []);
     });
   }
+});
 
-  test('where it declares something else than the one of its name, which may get another body', async () => {
+suite('tools of one name', () => {
+  let calls = 0;
+  const tool = { name: 'app.t', inputSchema, execute };
+
+  /** What a call of an agent's comes to. */
+  function called(connection: FakeConnection, agent: string): Promise<unknown> {
+    calls++;
+    return connection.call('tool/run', { tool: 'app.t', agent: { name: agent, digest: 'd' }, callId: `registration-c${calls}`, attempt: 1, epoch: 1, arguments: {} });
+  }
+
+  test('that declare the same are one, with the body that came last', async () => {
     const connection = new FakeConnection();
     const harness = await open(connection);
-    harness.registerTool({ ...tool, execute: () => 'first' });
-    assert.throws(() => harness.registerTool({ ...tool, description: 'other' }), { code: 'invalid_tool', message: /registered already/ });
-    harness.registerTool({ ...tool, execute: () => 'second' });
-    assert.deepEqual(await connection.call('tool/run', { tool: 'app.t', callId: 'registration-c1', attempt: 1, epoch: 1, arguments: {} }), { output: 'second' });
+    harness.registerTool({ ...tool, inputSchema: { type: 'object', title: 'T' }, execute: () => 'first' });
+    await harness.createAgent({ name: 'a', tools: ['app.t'], defaultModel }).ready();
+    harness.registerTool({ ...tool, inputSchema: { title: 'T', type: 'object' }, effect: 'sideEffect', execute: () => 'second' });
+    assert.deepEqual(await called(connection, 'a'), { output: 'second' });
+  });
+
+  test('that declare different things stand beside each other: an agent keeps what it was created with', async () => {
+    const connection = new FakeConnection();
+    const harness = await open(connection);
+    harness.registerTool({ ...tool, description: 'Old', execute: () => 'old' });
+    await harness.createAgent({ name: 'v1', tools: ['app.t'], defaultModel }).ready();
+    harness.registerTool({ ...tool, description: 'New', execute: () => 'new' });
+    await harness.createAgent({ name: 'v2', tools: ['app.t'], defaultModel }).ready();
+    assert.deepEqual([await called(connection, 'v1'), await called(connection, 'v2')], [{ output: 'old' }, { output: 'new' }]);
+    harness.registerTool({ ...tool, description: 'Old', execute: () => 'mended' });
+    assert.deepEqual([await called(connection, 'v1'), await called(connection, 'v2')], [{ output: 'mended' }, { output: 'new' }]);
+  });
+
+  test('are there for calls that come before the answer to their agent', async () => {
+    const early: Promise<unknown>[] = [];
+    const connection: FakeConnection = new FakeConnection({
+      'agent/register': async ({ definition }) => {
+        early.push(called(connection, definition.name));
+        await early[0];
+        return { name: definition.name, digest: 'd' };
+      },
+    });
+    const harness = await open(connection);
+    harness.registerTool({ ...tool, description: 'Old', execute: () => 'old' });
+    const agent = harness.createAgent({ name: 'v1', tools: ['app.t'], defaultModel });
+    harness.registerTool({ ...tool, description: 'New', execute: () => 'new' });
+    await agent.ready();
+    assert.deepEqual(await early[0], { output: 'old' });
+  });
+
+  test('are not exchanged by a definition that is refused', async () => {
+    const connection = new FakeConnection({
+      'agent/register': ({ definition }) => {
+        if (definition.instructions === 'other') {
+          throw new DefinitionConflictError('taken');
+        }
+        return { name: definition.name, digest: 'd' };
+      },
+    });
+    const harness = await open(connection);
+    harness.registerTool({ ...tool, description: 'Old', execute: () => 'old' });
+    await harness.createAgent({ name: 'a', tools: ['app.t'], defaultModel }).ready();
+    harness.registerTool({ ...tool, description: 'New', execute: () => 'new' });
+    assert.equal((await failure(harness.createAgent({ name: 'a', instructions: 'other', tools: ['app.t'], defaultModel }).ready())).code, 'definition_conflict');
+    assert.deepEqual(await called(connection, 'a'), { output: 'old' });
+    assert.equal((await failure(harness.createAgent({ name: 'b', instructions: 'other', tools: ['app.t'], defaultModel }).ready())).code, 'definition_conflict');
+    harness.registerTool({ ...tool, description: 'Newest', execute: () => 'newest' });
+    await harness.createAgent({ name: 'b', tools: ['app.t'], defaultModel }).ready();
+    assert.deepEqual(await called(connection, 'b'), { output: 'newest' });
   });
 });
 

@@ -1,0 +1,59 @@
+import type { AgentDefinition } from './agent.js';
+import { InvalidAgentError, InvalidRequestError, InvalidToolError } from './generated/errors.js';
+import type * as wire from './generated/protocol.js';
+import { cleaned, optionsOf, requireOptions } from './options.js';
+import { isRecord, kindOf, messageOf } from './text.js';
+import type { Declared, Tools } from './tools.js';
+
+/** A definition with what its names stand for. */
+export interface Complete {
+  /** As it is stored: tools by what they declare. */
+  readonly stored: wire.AgentDefinition;
+  readonly tools: readonly Declared[];
+  /** What must be registered before. */
+  readonly needs: readonly string[];
+}
+
+/**
+ * Checks a definition as far as that is done here, and looks its tools up.
+ *
+ * @throws by code: invalid_request, invalid_agent, invalid_tool for a tool that is not registered, unsupported_option.
+ */
+export function completeDefinition(definition: unknown, capabilities: wire.Capabilities, registered: Tools): Complete {
+  if (!isRecord(definition)) {
+    throw new InvalidRequestError(`createAgent was given ${kindOf(definition)}; give { name, instructions, defaultModel }`);
+  }
+  const own = copied(fieldsOf(definition)) as unknown as AgentDefinition;
+  requireOptions(capabilities, 'agent', own);
+  const { tools: names = [], guardrails = [], hooks = [] } = own;
+  const tools = names.map((name) => {
+    const tool = registered.last(name);
+    if (tool === undefined) {
+      throw new InvalidToolError(`agent "${own.name}" has the tool "${name}", which is not registered; call harness.registerTool before`);
+    }
+    return tool;
+  });
+  return {
+    stored: { ...own, tools: tools.map(({ declaration }) => declaration) } as wire.AgentDefinition,
+    tools,
+    needs: [...names.map((name) => `tool ${name}`), ...guardrails.map((name) => `guardrail ${name}`), ...hooks.map((name) => `hook ${name}`)],
+  };
+}
+
+/** A definition's fields, each of its kind. What is wrong with one is wrong with the agent. */
+function fieldsOf(definition: object): Record<string, unknown> {
+  try {
+    return cleaned('createAgent', definition, optionsOf.agent);
+  } catch (cause) {
+    throw cause instanceof InvalidRequestError ? new InvalidAgentError(cause.message, cause.details, { cause }) : cause;
+  }
+}
+
+/** A copy of all of it: what becomes of the object later changes nothing. */
+function copied(definition: Record<string, unknown>): Record<string, unknown> {
+  try {
+    return structuredClone(definition);
+  } catch (cause) {
+    throw new InvalidRequestError(`the definition for createAgent holds what is no data: ${messageOf(cause)}`);
+  }
+}
