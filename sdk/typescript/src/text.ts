@@ -1,12 +1,22 @@
-/** What an error says, whatever was thrown. Reading it may throw too: then there is nothing to say. */
+/** What was thrown, as a text, whatever it was: errors are made by people too, and reading what they made may throw. */
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) {
-      return thrown.message === '' ? thrown.name : thrown.message;
+      const said: readonly unknown[] = [thrown.message, thrown.name]; // may have been set to anything
+      return said.find((text) => typeof text === 'string' && text !== '') as string | undefined ?? 'an error without a message';
     }
     return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown));
   } catch {
-    return 'an error that cannot be read';
+    return 'it threw a value that cannot be shown';
+  }
+}
+
+/** instanceof, for what was thrown: of some values not even that can be asked. */
+export function isOf<T>(thrown: unknown, type: abstract new (...args: never) => T): thrown is T {
+  try {
+    return thrown instanceof type;
+  } catch {
+    return false;
   }
 }
 

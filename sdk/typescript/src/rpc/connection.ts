@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { OpenWorkerError } from '../generated/errors.js';
 import { CancelledError, ClosedError, InvalidRequestError, RuntimeExitedError } from '../generated/errors.js';
 import type { Callbacks, Methods } from '../generated/protocol.js';
+import { messageOf } from '../text.js';
 import { fromWire, toWire, unknownMethod } from './errors.js';
 import type { Message } from './lines.js';
 import { LineReader, LineWriter, protocolFault } from './lines.js';
@@ -253,7 +254,7 @@ function json(value: unknown, what: string): string {
   try {
     return JSON.stringify(value) ?? 'null';
   } catch (error) {
-    throw new InvalidRequestError(`${what} cannot be written as JSON: ${error instanceof Error ? error.message : String(error)}`, {}, { cause: error });
+    throw new InvalidRequestError(`${what} cannot be written as JSON: ${messageOf(error)}`, {}, { cause: error });
   }
 }
 

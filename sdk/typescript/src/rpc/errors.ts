@@ -1,5 +1,6 @@
 /** Errors as they go over the wire, and back. */
 import { CancelledError, codeOf, errorOf, InvalidRequestError, numberOf, OpenWorkerError } from '../generated/errors.js';
+import { isOf, messageOf } from '../text.js';
 
 /** Thrown by a tool's handler that got to its body when the time to begin it had passed: nothing was done. */
 export class TooLateError extends Error {
@@ -23,28 +24,21 @@ export function unknownMethod(method: string): WireError {
   return { code: methodNotFound, message: `this client has no method ${JSON.stringify(method.slice(0, 80))}` };
 }
 
-/** What a handler threw. An error with a code keeps it; any other is told by its message alone. */
+/** What a handler threw, whatever that is. An error with a code keeps it; any other is told by its message alone. */
 export function toWire(thrown: unknown): WireError {
-  if (thrown instanceof TooLateError) {
-    return { code: tooLate, message: thrown.message };
+  const message = messageOf(thrown);
+  if (isOf(thrown, TooLateError)) {
+    return { code: tooLate, message };
   }
-  if (thrown instanceof OpenWorkerError) {
-    return { code: numberOf(thrown.code), message: thrown.message, data: { code: thrown.code, details: thrown.details, retryable: thrown.retryable } };
-  }
-  return { code: numberOf('tool_failed'), message: messageOf(thrown) };
-}
-
-/** Whatever can be thrown, as text; some of it cannot even be turned into text. */
-function messageOf(thrown: unknown): string {
   try {
-    if (thrown instanceof Error) {
-      const said: unknown = thrown.message; // may have been set to anything
-      return typeof said === 'string' && said !== '' ? said : thrown.name;
+    if (thrown instanceof OpenWorkerError) {
+      const { code, details, retryable } = thrown;
+      return { code: numberOf(code), message, data: { code, details, retryable } };
     }
-    return typeof thrown === 'object' && thrown !== null ? JSON.stringify(thrown) : String(thrown);
   } catch {
-    return 'it threw a value that cannot be shown';
+    // Its fields cannot be read: it is told as any other.
   }
+  return { code: numberOf('tool_failed'), message };
 }
 
 /** The error of an answer. One without our data is told by its number, as the library below the runtime makes it. */

@@ -7,6 +7,7 @@ import { StringDecoder } from 'node:string_decoder';
 
 import type { OpenWorkerError } from '../generated/errors.js';
 import { InvalidRequestError, RuntimeExitedError, RuntimeNotFoundError } from '../generated/errors.js';
+import { messageOf } from '../text.js';
 import type { Connection } from './connection.js';
 import { Peer } from './connection.js';
 import { locateRuntime } from './locate.js';
@@ -163,7 +164,7 @@ function notStarted(program: string, error: unknown): RuntimeNotFoundError {
   const what =
     code === 'ENOENT' ? `there is no program at ${program}`
     : code === 'EACCES' || code === 'EPERM' ? `${program} may not be run: it is no file, or is not marked as a program`
-    : `${program} does not start: ${error instanceof Error ? error.message : String(error)}`;
+    : `${program} does not start: ${messageOf(error)}`;
   return new RuntimeNotFoundError(`${what}; ${nameAnother}`, {}, { cause: error });
 }
 

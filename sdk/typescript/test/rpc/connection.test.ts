@@ -227,6 +227,14 @@ suite('requests of the runtime', () => {
     assert.deepEqual((await runtime.hears(1))[0]?.result, { secret: 'second' });
   });
 
+  const throws = (): never => {
+    throw new Error('no');
+  };
+  const revoked = (): object => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    return proxy;
+  };
   const circle: Record<string, unknown> = {};
   circle['self'] = circle;
   const thrown: readonly [name: string, value: unknown, error: object][] = [
@@ -238,6 +246,10 @@ suite('requests of the runtime', () => {
     ['nothing', undefined, { code: -32064, message: 'undefined' }],
     ['an object', { status: 404 }, { code: -32064, message: '{"status":404}' }],
     ['what cannot be shown', circle, { code: -32064, message: 'it threw a value that cannot be shown' }],
+    ['an error whose message is none', Object.assign(new RangeError('x'), { message: { status: 500 } }), { code: -32064, message: 'RangeError' }],
+    ['an error with a code whose message throws', Object.defineProperty(new ToolFailedError('x'), 'message', { get: throws }), { code: -32064, message: 'it threw a value that cannot be shown', data: { code: 'tool_failed', details: {}, retryable: false } }],
+    ['an error with a code that throws', Object.defineProperty(new ToolFailedError('jammed'), 'code', { get: throws }), { code: -32064, message: 'jammed' }],
+    ['an object that cannot be asked', revoked(), { code: -32064, message: 'it threw a value that cannot be shown' }],
     ['a symbol', Symbol('s'), { code: -32064, message: 'Symbol(s)' }],
   ];
   for (const [name, value, error] of thrown) {
