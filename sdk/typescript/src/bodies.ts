@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { ArgumentsInvalidError, type OpenWorkerError, RuntimeExitedError, ToolFailedError } from './generated/errors.js';
+import { ArgumentsInvalidError, CancelledError, type OpenWorkerError, RuntimeExitedError, ToolFailedError } from './generated/errors.js';
 import { TooLateError } from './rpc/errors.js';
-import { beginning, messageOf } from './text.js';
+import { beginning, isOf, messageOf } from './text.js';
 
 /** What a tool's result may have; of a longer one the runtime keeps so much, and so does this side (RU8). */
 const maxOutputBytes = 256_000;
@@ -11,6 +11,14 @@ const maxErrorBytes = 8_000;
 /** How many ended bodies are remembered, and how many bytes of their outputs. */
 const mostKept = 4_096;
 const mostKeptBytes = 16 << 20;
+
+/** What a body may take that says nothing else. The runtime's own bound is the same. */
+const defaultTimeoutMs = 600_000;
+/**
+ * What a body gets to end once its time is over, before nobody waits for it any more. The runtime gives it a second more before it
+ * asks, and has its answer at once.
+ */
+const graceMs = 4_000;
 
 /** What names an attempt of a call. */
 export interface Attempt {
@@ -30,6 +38,10 @@ type Outcome = { readonly output: string } | { readonly error: OpenWorkerError }
 interface Flight {
   readonly ended: Promise<Outcome>;
   readonly controller: AbortController;
+  /** When its time is over, in milliseconds since 1970. */
+  readonly until: number;
+  /** The latest owner that has asked for it, or about it. */
+  epoch: number;
 }
 
 /** What is left of a call: how it ended, or that it was looked for and not there. */
@@ -52,9 +64,16 @@ export class Bodies {
    * the body comes to is the next runtime's then.
    *
    * @param startBefore until when it may begin, in milliseconds since 1970
+   * @param timeoutMs what it may take before {@link inspect} no longer waits for it
    * @throws TooLateError when that has passed, the runtime is gone, or a later owner has asked about the call: nothing was done
    */
-  async run(call: Attempt, signal: AbortSignal, startBefore: number | undefined, body: (signal: AbortSignal) => unknown): Promise<string> {
+  async run(
+    call: Attempt,
+    signal: AbortSignal,
+    startBefore: number | undefined,
+    body: (signal: AbortSignal) => unknown,
+    timeoutMs: number = defaultTimeoutMs,
+  ): Promise<string> {
     if (startBefore !== undefined) {
       // A process that stood still finds, behind the request, that its runtime is gone: another may have taken the call over.
       await nextTurn();
@@ -68,8 +87,9 @@ export class Bodies {
       if (signal.aborted || (startBefore !== undefined && Date.now() >= startBefore)) {
         throw new TooLateError('the time to begin the body had passed; it was not begun');
       }
-      flight = this.#begin(call, body);
+      flight = this.#begin(call, body, Date.now() + timeoutMs);
     }
+    flight.epoch = Math.max(flight.epoch, call.epoch);
     const { controller, ended } = flight;
     const stop = (): void => {
       if (!(signal.reason instanceof RuntimeExitedError)) {
@@ -87,10 +107,19 @@ export class Bodies {
   /**
    * What became of a call. Where nothing is known, a request of an earlier owner that comes only now begins nothing any more, so
    * that what the tool's own inspection finds stays true.
+   *
+   * A body is waited for until its time is over. It is told so, and a while later nothing is known of it: it may never end, and its
+   * turn is not to wait for that. It stays in the table, so that none is begun beside it, and what it comes to is known after all.
    */
   inspect(call: Attempt): Known {
-    if (this.#running.has(call.callId)) {
-      return { outcome: 'running' };
+    const flight = this.#running.get(call.callId);
+    if (flight !== undefined) {
+      flight.epoch = Math.max(flight.epoch, call.epoch);
+      const over = Date.now() - flight.until;
+      if (over >= 0) {
+        flight.controller.abort(new CancelledError("the tool's time is over"));
+      }
+      return over < graceMs ? { outcome: 'running' } : undefined;
     }
     const kept = this.#kept.get(call.callId);
     const outcome = kept?.outcome;
@@ -113,22 +142,24 @@ export class Bodies {
     return kept.outcome !== undefined && ('output' in kept.outcome || call.attempt <= kept.attempt) ? kept.outcome : undefined;
   }
 
-  #begin(call: Attempt, body: (signal: AbortSignal) => unknown): Flight {
+  #begin(call: Attempt, body: (signal: AbortSignal) => unknown, until: number): Flight {
     const controller = new AbortController();
     const run = async (): Promise<Outcome> => {
-      let outcome: Outcome;
+      let outcome: Outcome | undefined;
       try {
         outcome = { output: textOf(await body(controller.signal)) };
       } catch (thrown) {
         outcome = { error: failure(thrown) };
+      } finally {
+        // Whatever happens: a call that stayed here would be taken to run for ever.
+        this.#running.delete(call.callId);
+        // What a body throws that was stopped tells those who wait, and nothing of what it did until then.
+        const stopped = controller.signal.aborted && outcome !== undefined && 'error' in outcome;
+        this.#keep({ ...call, epoch: flight.epoch, outcome: stopped ? undefined : outcome });
       }
-      this.#running.delete(call.callId);
-      // What a body throws that was stopped tells those who wait, and nothing of what it did until then.
-      const stopped = controller.signal.aborted && 'error' in outcome;
-      this.#keep({ ...call, outcome: stopped ? undefined : outcome });
       return outcome;
     };
-    const flight = { controller, ended: Promise.resolve().then(run) };
+    const flight: Flight = { controller, until, epoch: call.epoch, ended: Promise.resolve().then(run) };
     this.#running.set(call.callId, flight);
     return flight;
   }
@@ -187,7 +218,7 @@ function boundOutput(text: string): string {
 /** What a body threw, as the model is told it. Only that the arguments are to be corrected keeps its code. */
 function failure(thrown: unknown): OpenWorkerError {
   const message = beginning(messageOf(thrown), maxErrorBytes);
-  return thrown instanceof ArgumentsInvalidError ? new ArgumentsInvalidError(message) : new ToolFailedError(message);
+  return isOf(thrown, ArgumentsInvalidError) ? new ArgumentsInvalidError(message) : new ToolFailedError(message);
 }
 
 function told(outcome: Outcome): string {

@@ -134,9 +134,9 @@ export class Tools {
   async #run(call: wire.ToolCall, signal: AbortSignal): Promise<string> {
     const { definition } = this.#found(call);
     const startBefore = call.startBefore === undefined ? undefined : Date.parse(call.startBefore);
-    return this.#bodies.run(attemptOf(call), signal, startBefore, async (stopped) =>
-      definition.execute(await inputOf(definition.inputSchema, call.arguments), contextOf(call, stopped)),
-    );
+    const body = async (stopped: AbortSignal): Promise<unknown> =>
+      definition.execute(await inputOf(definition.inputSchema, call.arguments), contextOf(call, stopped));
+    return this.#bodies.run(attemptOf(call), signal, startBefore, body, definition.timeoutMs);
   }
 
   async #inspect(call: wire.ToolCall, signal: AbortSignal): Promise<Inspection> {

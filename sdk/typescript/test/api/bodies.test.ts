@@ -24,6 +24,13 @@ class Body {
   };
 }
 
+/** A value of which nothing can be asked. */
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
 const begun = async (body: Body): Promise<void> => {
   while (body.begun === 0) {
     await new Promise((resolve) => {
@@ -118,6 +125,83 @@ suite('bodies', () => {
     ] as const) {
       await assert.rejects(bodies.run(call(id), never, undefined, body), { code, message });
     }
+  });
+
+  /** Errors of a kind that libraries and people make. */
+  const unreadable: [what: string, value: () => unknown, message: string][] = [
+    ['an error whose message was taken away', () => Object.assign(new TypeError('x'), { message: undefined }), 'TypeError'],
+    ['an error whose message is an object', () => Object.assign(new Error('x'), { message: { status: 500 } }), 'Error'],
+    ['an error without message and name', () => Object.assign(new Error('x'), { message: 1, name: Symbol('n') }), 'an error without a message'],
+    ['an error whose message throws', () => Object.defineProperty(new Error('x'), 'message', { get: () => { throw new Error('no'); } }), 'it threw a value that cannot be shown'],
+    ['an object without a prototype', () => Object.assign(Object.create(null) as object, { status: 500 }), '{"status":500}'],
+    ['one without a prototype that JSON cannot hold', () => Object.assign(Object.create(null) as object, { n: 1n }), 'it threw a value that cannot be shown'],
+    ['a symbol', () => Symbol('s'), 'Symbol(s)'],
+    ['a function', () => Object.assign(() => 1, { toString: () => 'fn' }), 'fn'],
+    ['a revoked proxy', revoked, 'it threw a value that cannot be shown'],
+  ];
+  for (const [what, value, message] of unreadable) {
+    test(`end with ${what}: whoever waits is told, and so is who asks later`, async () => {
+      const bodies = new Bodies();
+      const throws = (): never => {
+        throw value(); // eslint-disable-line only-throw-error
+      };
+      await assert.rejects(bodies.run(call('c'), never, undefined, throws), { code: 'tool_failed', message });
+      assert.deepEqual(bodies.inspect(call('c', 1, 2)), { outcome: 'failed', output: message });
+    });
+  }
+
+  test('that outlast their time are told so, then nothing is known of them, and none is begun beside them', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'] });
+    const bodies = new Bodies();
+    const body = new Body();
+    const again = new Body();
+    const gone = new AbortController();
+    const first = bodies.run(call('c'), gone.signal, undefined, body.run, 1_000);
+    await begun(body);
+    gone.abort(new RuntimeExitedError('killed'));
+    t.mock.timers.tick(999);
+    assert.deepEqual(bodies.inspect(call('c', 1, 2)), { outcome: 'running' });
+    assert.equal(body.signal?.aborted, false);
+    t.mock.timers.tick(1);
+    assert.deepEqual(bodies.inspect(call('c', 1, 2)), { outcome: 'running' }, 'it gets a while to end');
+    assert.equal(body.signal?.aborted, true);
+    assert.equal((body.signal.reason as { code?: unknown }).code, 'cancelled');
+    t.mock.timers.tick(4_000);
+    assert.equal(bodies.inspect(call('c', 1, 2)), undefined);
+    const retried = bodies.run(call('c', 2, 2), never, undefined, again.run, 1_000);
+    assert.equal(bodies.inspect(call('c', 2, 2)), undefined);
+    body.end('sent after all');
+    assert.deepEqual(await Promise.all([first, retried]), ['sent after all', 'sent after all']);
+    assert.deepEqual(bodies.inspect(call('c', 2, 3)), { outcome: 'succeeded', output: 'sent after all' });
+    assert.equal(again.begun, 0);
+  });
+
+  test('that say nothing of their time have ten minutes', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'] });
+    const bodies = new Bodies();
+    const body = new Body();
+    const run = bodies.run(call('c'), never, undefined, body.run);
+    await begun(body);
+    t.mock.timers.tick(600_000);
+    assert.deepEqual(bodies.inspect(call('c')), { outcome: 'running' });
+    t.mock.timers.tick(4_000);
+    assert.equal(bodies.inspect(call('c')), undefined);
+    body.fail(new Error('stopped'));
+    await assert.rejects(run, /stopped/);
+    assert.equal(bodies.inspect(call('c')), undefined, 'what it throws that was stopped is no outcome');
+  });
+
+  test('of an owner that a later one has asked about begin nothing behind one that was stopped', async () => {
+    const bodies = new Bodies();
+    const body = new Body();
+    const cancel = new AbortController();
+    const run = bodies.run(call('c', 1, 1), cancel.signal, undefined, body.run);
+    await begun(body);
+    assert.deepEqual(bodies.inspect(call('c', 1, 2)), { outcome: 'running' });
+    cancel.abort(new CancelledError('stop'));
+    body.fail(new Error('stopped'));
+    await assert.rejects(run, /stopped/);
+    await assert.rejects(bodies.run(call('c', 1, 1), never, undefined, body.run), TooLateError);
   });
 
   test('are remembered up to a bound', async () => {

@@ -67,6 +67,37 @@ suite('with the runtime', { concurrency: true }, () => {
     assert.deepEqual(codes, ['tool_failed', 'arguments_invalid']);
   });
 
+  test('a side effect that outlasts its time is for a person to decide on, and begun once; what it comes to in the end counts', async (t) => {
+    await using harness = await open(directory(t));
+    let begun = 0;
+    let end: (output: string) => void = () => undefined;
+    harness.registerTool({
+      name: 'pay',
+      inputSchema: { type: 'object' },
+      timeoutMs: 50,
+      execute: () => {
+        begun++;
+        return new Promise((resolve) => {
+          end = resolve;
+        });
+      },
+    });
+    const session = await harness.createAgent({ name: 'a', tools: ['pay'], approvals: { mode: 'never' }, defaultModel }).newSession();
+    const run = await session.send('use pay');
+    const asked = await run.result();
+    assert.deepEqual([asked.status, asked.interactions?.map(({ kind }) => kind)], ['interrupted', ['unknown_outcome']]);
+    await session.resolve(asked.interactions?.[0]?.id ?? '', { decision: 'retry' });
+    for await (const event of session.events()) {
+      if (event.type === 'tool_call_started' && event.data.attempt === 2) {
+        break;
+      }
+    }
+    end('paid');
+    const result = await run.result();
+    assert.match(result.text, /pay returned “paid”/);
+    assert.equal(begun, 1);
+  });
+
   test('an output that is too long is cut once, with its whole length', async (t) => {
     await using harness = await open(directory(t));
     harness.registerTool({ name: 'read', inputSchema: { type: 'object' }, effect: 'readOnly', execute: () => 'ü'.repeat(400_000) });
