@@ -60,7 +60,7 @@ func TestEveryCodeComesBackAsItself(t *testing.T) {
 		if got.Code != info.Code || got.Message != want.Message || !cmp.Equal(got.Details, want.Details) {
 			t.Errorf("%s came back as %+v", info.Code, got)
 		}
-		if other, taken := numbers[int(wire.Code)]; taken || wire.Code == 0 || wire.Code == TooLate {
+		if other, taken := numbers[int(wire.Code)]; taken || wire.Code == 0 || wire.Code == TooLate || wire.Code == Unread {
 			t.Errorf("%s has the number %d of %q", info.Code, wire.Code, other)
 		}
 		numbers[int(wire.Code)] = info.Code

@@ -196,56 +196,6 @@ func TestAMessageOverAllBoundsGoesAsAnErrorOrWithoutItsParameters(t *testing.T) 
 	}
 }
 
-// blocked is a peer that takes nothing.
-type blocked struct{ free chan struct{} }
-
-func (b blocked) Write(p []byte) (int, error) {
-	<-b.free
-	return len(p), nil
-}
-
-func TestAPeerThatReadsNothingIsGivenUpAtABound(t *testing.T) {
-	t.Parallel()
-	free := make(chan struct{})
-	t.Cleanup(func() { close(free) })
-	l := NewLines(strings.NewReader(""), blocked{free})
-	message := bytes.Repeat([]byte("x"), MaxFrameBytes) // the same bytes each time: nothing is copied
-	var err error
-	n := 0
-	for ; err == nil && n < 2_000; n++ {
-		err = l.Send(message)
-	}
-	if !errors.Is(err, ErrNotSent) || n*MaxFrameBytes < maxUnsent {
-		t.Fatalf("message %d: %v", n, err)
-	}
-	<-l.Done()
-	if err := l.Send([]byte("{}")); !errors.Is(err, ErrNotSent) {
-		t.Errorf("behind it: %v", err)
-	}
-	l.Flush(nil) // does not wait for the peer
-}
-
-type broken struct{}
-
-func (broken) Write([]byte) (int, error) { return 0, errors.New("no pipe") }
-
-func TestAPeerThatIsGoneIsToldToSenders(t *testing.T) {
-	t.Parallel()
-	l := NewLines(strings.NewReader(""), broken{})
-	if err := l.Send([]byte("{}")); err != nil {
-		t.Fatalf("the first is only queued: %v", err)
-	}
-	<-l.Done()
-	if err := l.Send([]byte("{}")); !errors.Is(err, ErrNotSent) || !strings.Contains(err.Error(), "no pipe") {
-		t.Errorf("the second: %v", err)
-	}
-	closed := NewLines(strings.NewReader(""), io.Discard)
-	_ = closed.Close()
-	if err := closed.Send([]byte("{}")); !errors.Is(err, ErrNotSent) {
-		t.Errorf("behind Close: %v", err)
-	}
-}
-
 func TestWhatManySendAtOnceComesWhole(t *testing.T) {
 	t.Parallel()
 	in, out := io.Pipe()
@@ -291,5 +241,95 @@ func TestAnErrorOfTheReaderIsRecvs(t *testing.T) {
 	}
 	if m, err := l.Recv(); err == nil || err.Error() != "the disk is on fire" {
 		t.Errorf("%q, %v", m, err)
+	}
+}
+
+// inParts is a message as lines of rpc/part.
+func inParts(t testing.TB, message string) string {
+	t.Helper()
+	var out strings.Builder
+	for i := 0; i < len(message); i += 1 << 19 {
+		end := min(i+1<<19, len(message))
+		line, err := encode(map[string]any{"method": MethodPart, "params": Part{Message: "m", Data: message[i:end], Last: end == len(message)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(append(line, '\n'))
+	}
+	return out.String()
+}
+
+func TestABatchHasAtMostSoManyMessages(t *testing.T) {
+	t.Parallel()
+	of := func(n int, one string) string { return "[" + one + strings.Repeat(","+one, n-1) + "]" }
+	for name, c := range map[string]struct {
+		batch string
+		taken bool
+	}{
+		"none":                             {"[]", true},
+		"the bound":                        {of(MaxMembers, "{}"), true},
+		"one more":                         {of(MaxMembers+1, "{}"), false},
+		"one more, with space around":      {" \t" + of(MaxMembers+1, " { } ") + "\r", false},
+		"commas in texts":                  {of(2, `"`+strings.Repeat(`,\"\\`, MaxMembers)+`"`), true},
+		"commas inside of members":         {of(1, `{"a":`+of(MaxMembers, "[1,2]")+`}`), true},
+		"too many behind what is inside":   {of(MaxMembers+1, `{"a":["]",{"\"}":[]}]}`), false},
+		"no batch, with that many in it":   {`{"params":` + of(MaxMembers+1, "{}") + `}`, true},
+		"many more than are looked at":     {of(5<<20, "{}"), false},
+		"a batch of batches is one of all": {of(MaxMembers+1, "[]"), false},
+	} {
+		lines := map[string]string{"parts": inParts(t, c.batch)}
+		if len(c.batch) <= MaxFrameBytes {
+			lines["a line"] = c.batch + "\n"
+		}
+		for as, in := range lines {
+			messages, refusals := received(t, strings.NewReader(in))
+			if (len(messages) == 1) != c.taken || (len(refusals) == 0) != c.taken {
+				t.Errorf("%s in %s: %d messages, %d refusals", name, as, len(messages), len(refusals))
+				continue
+			}
+			if !c.taken && (refusals[0].Error.Code != -32600 || refusals[0].Error.Data.Code != api.CodeInvalidRequest || !strings.Contains(refusals[0].Error.Message, "16384")) {
+				t.Errorf("%s in %s: %+v", name, as, refusals[0])
+			}
+		}
+	}
+}
+
+// Somebody waits for an answer, and would wait for ever for one that is refused.
+func TestAnAnswerThatCannotBeReadIsReceivedAsAnError(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", MaxFrameBytes)
+	for name, c := range map[string]struct {
+		in   string
+		id   string // of what is received, "" for nothing
+		why  api.Code
+		told string // the id that the refusal is told under
+	}{
+		"a result that is too long":         {`{"jsonrpc":"2.0","id":7,"result":{"output":"` + long + `"}}` + "\n", "7", api.CodeFrameTooLarge, "null"},
+		"an error that is too long":         {`{"id":"a","error":{"message":"` + long + `"}}` + "\n", `"a"`, api.CodeFrameTooLarge, "null"},
+		"the id behind what is short":       {`{"result":null,"id":7,"more":"` + long + `"}` + "\n", "7", api.CodeFrameTooLarge, "null"},
+		"the id behind what is cut off":     {`{"result":"` + long + `","id":7}` + "\n", "", api.CodeFrameTooLarge, "null"},
+		"a request that is too long":        {`{"id":7,"method":"m","params":{"result":"` + long + `"}}` + "\n", "", api.CodeFrameTooLarge, "7"},
+		"a request whose method comes late": {`{"id":7,"params":{"result":"` + long + `"},"method":"m"}` + "\n", "", api.CodeFrameTooLarge, "7"},
+		"no UTF-8 in a result":              {`{"jsonrpc":"2.0","id":7,"result":{"output":"` + "\xff" + `"}}` + "\n", "7", api.CodeInvalidRequest, "null"},
+		"a result that is no JSON":          {`{"jsonrpc":"2.0","id":7,"result":{"output":NaN}}` + "\n", "7", api.CodeInvalidRequest, "null"},
+		"no JSON in parts":                  {inParts(t, `{"jsonrpc":"2.0","id":7,"result":{"output":NaN}}`), "7", api.CodeInvalidRequest, "null"},
+		"half an answer at the end":         {`{"jsonrpc":"2.0","id":7,"result":{"output":"half`, "", api.CodeInvalidRequest, "null"},
+		"half a long answer at the end":     {`{"jsonrpc":"2.0","id":7,"result":{"output":"` + long, "", api.CodeFrameTooLarge, "7"},
+		"an id that is none":                {`{"id":{},"result":"` + long + `"}` + "\n", "", api.CodeFrameTooLarge, "null"},
+	} {
+		messages, refusals := received(t, strings.NewReader(c.in))
+		if len(refusals) != 1 || string(refusals[0].ID) != c.told || refusals[0].Error.Data.Code != c.why {
+			t.Errorf("%s: refused: %+v", name, refusals)
+		}
+		if c.id == "" {
+			if len(messages) > 0 {
+				t.Errorf("%s: received %.300s", name, messages[0])
+			}
+			continue
+		}
+		var got wireRefusal
+		if len(messages) != 1 || json.Unmarshal([]byte(messages[0]), &got) != nil || string(got.ID) != c.id || got.Error.Code != Unread || got.Error.Data.Code != c.why {
+			t.Errorf("%s: received %.300q", name, messages)
+		}
 	}
 }
