@@ -147,7 +147,7 @@ func (s *Session) Compact(ctx context.Context, opts ...TurnOptions) (Result, err
 
 // Events replays every event after the given number once, in order, and goes on live, with text deltas in
 // between, until ctx ends or the loop is left. 0 begins at the beginning. An error ends the iteration;
-// when ctx ended it is of code cancelled.
+// when ctx ended it is of code cancelled, and session_deleted behind the event of a deletion.
 func (s *Session) Events(ctx context.Context, after uint64) iter.Seq2[Event, error] {
 	return follow(ctx, s.service, api.FollowQuery{Session: s.reference.Session, After: after}, nil)
 }

@@ -56,7 +56,8 @@ type Service interface {
 	// Events is a page of journalled events (SE7).
 	Events(ctx context.Context, q EventQuery) (EventPage, error)
 	// Follow replays every event after q.After once, in order, and goes on live with no gap and no
-	// duplicate at the seam; live deltas come in between. Reading never runs anything (RU3).
+	// duplicate at the seam; live deltas come in between. Reading never runs anything (RU3). A session that
+	// is deleted meanwhile ends it with session_deleted.
 	Follow(ctx context.Context, q FollowQuery) (EventStream, error)
 	// History is the complete conversation, paged (CO2).
 	History(ctx context.Context, q HistoryQuery) (HistoryPage, error)

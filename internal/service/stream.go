@@ -50,7 +50,7 @@ func (s *Service) Follow(ctx context.Context, q api.FollowQuery) (api.EventStrea
 	if err := s.usable(); err != nil {
 		return nil, err
 	}
-	st := &stream{s: s, q: q, cursor: q.After, behind: true}
+	st := &stream{s: s, q: q, cursor: q.After, limit: maxPage, behind: true}
 	if q.Run != "" {
 		ref, err := s.Run(ctx, q.Session, q.Run)
 		if err != nil {
@@ -91,12 +91,15 @@ type stream struct {
 	sub    *runtime.Subscription
 	cursor uint64 // number of the last event put into buf
 	buf    []api.Event
+	limit  int // events to read at once
 	held   []runtime.Live // taken already, and behind what is read from the journal
 	behind bool           // the journal is to be read up to what is held and published
 	moved  bool           // the journal holds more than was published
 	over   attempt        // the last one whose end was put into buf
 	check  bool           // look whether the run waits
 	done   bool
+	// deleted: the event that says so was the last.
+	deleted bool
 }
 
 // attempt names one attempt of a model call.
@@ -119,17 +122,27 @@ func (st *stream) Next(ctx context.Context) (api.Event, error) {
 	for {
 		for len(st.buf) > 0 {
 			e := st.buf[0]
+			st.buf[0] = api.Event{} // what was read is not kept
 			st.buf = st.buf[1:]
 			if st.q.Run != "" && e.Run != st.q.Run {
 				continue
 			}
-			if e.Type == api.EventTurnEnded && st.q.Run != "" || e.Type == api.EventSessionDeleted {
+			switch {
+			case e.Type == api.EventSessionDeleted:
+				st.deleted, st.buf = true, nil
+			case e.Type == api.EventTurnEnded && st.q.Run != "":
 				st.done, st.buf = true, nil
 			}
 			return e, nil
 		}
+		if st.deleted { // as a follower is told that reads it a moment later, or in another process
+			return api.Event{}, api.Errorf(api.CodeSessionDeleted, "session %s was deleted", st.q.Session)
+		}
 		if st.done {
 			return api.Event{}, io.EOF
+		}
+		if ctx.Err() != nil { // before anything is looked for and lost
+			return api.Event{}, stopped(ctx)
 		}
 		if err := st.fill(ctx); err != nil {
 			return api.Event{}, err
@@ -159,7 +172,7 @@ func (st *stream) Next(ctx context.Context) (api.Event, error) {
 			st.check = true
 		case <-ctx.Done():
 			stop()
-			return api.Event{}, api.Errorf(api.CodeCancelled, "the follower stopped waiting: %w", context.Cause(ctx))
+			return api.Event{}, stopped(ctx)
 		}
 		stop()
 		if st.sub.Closed() {
@@ -174,7 +187,7 @@ func (st *stream) fill(ctx context.Context) error {
 	var page api.EventPage
 	if st.behind || st.moved {
 		var err error
-		if page, err = st.s.Events(ctx, api.EventQuery{Session: st.q.Session, After: st.cursor, Limit: 200}); err != nil {
+		if page, err = st.page(ctx); err != nil {
 			return err
 		}
 		st.check = true
@@ -213,6 +226,33 @@ func (st *stream) fill(ctx context.Context) error {
 	}
 	st.pushUntil(page.Events, math.MaxUint64)
 	return nil
+}
+
+// Bounds of what a follower reads from the journal at once, and keeps until it is asked for.
+const (
+	maxPage      = 200
+	maxPageBytes = 512 << 10 // of the events' data; a single event may have more
+)
+
+// page reads the events behind the cursor. Where they are large it keeps some of them, and reads fewer the next time.
+func (st *stream) page(ctx context.Context) (api.EventPage, error) {
+	page, err := st.s.Events(ctx, api.EventQuery{Session: st.q.Session, After: st.cursor, Limit: st.limit})
+	if err != nil {
+		return page, err
+	}
+	size := 0
+	for i, e := range page.Events {
+		if size += len(e.Data); size > maxPageBytes && i > 0 {
+			page.Events, page.More, st.limit = page.Events[:i], true, i
+			return page, nil
+		}
+	}
+	st.limit = min(2*st.limit, maxPage)
+	return page, nil
+}
+
+func stopped(ctx context.Context) error {
+	return api.Errorf(api.CodeCancelled, "the follower stopped waiting: %w", context.Cause(ctx))
 }
 
 // pushUntil puts the events below a number into buf and returns the rest.

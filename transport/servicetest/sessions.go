@@ -1,8 +1,6 @@
 package servicetest
 
 import (
-	"errors"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -132,9 +130,7 @@ var sessionTests = []test{
 				if err == nil {
 					continue
 				}
-				if !errors.Is(err, io.EOF) {
-					s.code(err, api.CodeSessionDeleted)
-				}
+				s.code(err, api.CodeSessionDeleted)
 				break
 			}
 			s.no(stream.Close())

@@ -183,7 +183,7 @@ export class Session {
 
   /**
    * Replays every event after the given number once, in order, and goes on live, with text deltas in between, until the loop is left
-   * or the signal ends (RU3). Without `after` it begins at the beginning.
+   * or the signal ends (RU3). Without `after` it begins at the beginning. When the session is deleted it fails with session_deleted.
    */
   events(options?: { after?: number | undefined } & CallOptions): EventStream {
     const { options: from, signal } = given<{ after?: number }>('session.events', options, optionsOf.events);

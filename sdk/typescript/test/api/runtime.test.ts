@@ -98,6 +98,28 @@ suite('with the runtime', { concurrency: true }, () => {
     assert.equal(begun, 1);
   });
 
+  test('a session that is deleted ends its streams with session_deleted, those that are open and those to come', async (t) => {
+    const dir = directory(t);
+    await using harness = await open(dir);
+    const session = await harness.createAgent({ name: 'a', defaultModel }).newSession();
+    const run = await session.send('hi');
+    await run.result();
+    const types: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const { type } of session.events()) {
+        types.push(type);
+        if (type === 'turn_ended') {
+          await session.delete();
+        }
+      }
+    };
+    assert.equal((await failure(read())).code, 'session_deleted');
+    assert.equal(types.at(-1), 'session_deleted');
+    for (const later of [session.events(), session.events({ after: 2 }), run.events()]) {
+      assert.equal((await failure(later.next())).code, 'session_deleted');
+    }
+  });
+
   test('an output that is too long is cut once, with its whole length', async (t) => {
     await using harness = await open(directory(t));
     harness.registerTool({ name: 'read', inputSchema: { type: 'object' }, effect: 'readOnly', execute: () => 'ü'.repeat(400_000) });
