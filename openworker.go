@@ -63,6 +63,7 @@ type host interface {
 	api.Service
 	Bind(tools ...Tool) error
 	BindGuards(guardrails []Guardrail, hooks []Hook) error
+	Quiesce()
 	Close(ctx context.Context) error
 }
 
@@ -137,6 +138,11 @@ func (h *Harness) Close(ctx context.Context) error {
 	}
 	return err
 }
+
+// Quiesce is the first half of [Harness.Close], for a program that has requests to answer before it ends: what runs is told to
+// stop, and nothing more is begun; messages and answers are still accepted, for the next process, and reads go on. It does
+// not wait.
+func (h *Harness) Quiesce() { h.service.Quiesce() }
 
 // Service is the contract under this package, with every paged read; for faces and tools.
 func (h *Harness) Service() api.Service { return h.service }

@@ -157,6 +157,8 @@ func (o opened) BindGuards(guardrails []openworker.Guardrail, hooks []openworker
 	return o.harness.BindGuards(guardrails, hooks)
 }
 
+func (o opened) Quiesce() { o.harness.Quiesce() }
+
 func (o opened) Close(ctx context.Context) error {
 	err := o.harness.Close(ctx)
 	if errors.Is(err, api.ErrClosed) {

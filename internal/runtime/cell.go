@@ -92,8 +92,16 @@ func (r *Runtime) deliver(c *cell, in Input) bool {
 		return true
 	}
 	owned := c.owns
-	for _, act := range c.actor.Step(r.cfg.Clock.Now(), in) {
-		r.perform(c, act)
+	acts := c.actor.Step(r.cfg.Clock.Now(), in)
+	for _, act := range acts {
+		if _, reply := act.(Reply); !reply {
+			r.perform(c, act)
+		}
+	}
+	for _, act := range acts { // whoever is told that a turn is cancelled finds its bodies told to stop
+		if _, reply := act.(Reply); reply {
+			r.perform(c, act)
+		}
 	}
 	c.owns = c.actor.Owns()
 	newly := c.owns && !owned
@@ -191,7 +199,7 @@ func (r *Runtime) perform(c *cell, act Action) {
 func (r *Runtime) beginEffect() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closing {
+	if r.quiet {
 		return false
 	}
 	r.effects.Add(1)
@@ -201,10 +209,7 @@ func (r *Runtime) beginEffect() bool {
 // can reports whether this process can run a session with the needs. One that closes can run nothing: it
 // begins and claims nothing any more.
 func (r *Runtime) can(needs []string) bool {
-	r.mu.Lock()
-	closing := r.closing
-	r.mu.Unlock()
-	return !closing && r.cfg.Registry.Can(needs)
+	return !r.quieted() && r.cfg.Registry.Can(needs)
 }
 
 // background runs a call into the store. It is not bound to any caller: a caller that leaves must not

@@ -124,7 +124,10 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 		// Its turn ends: nothing is stored until hooks and guardrails have seen it.
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateScreen)
 		defer cancel()
-		return r.screened(late, agent, s, out)
+		if out = r.screened(late, agent, s, out); r.quieted() && unscreened(out.Code) {
+			return engine.Interrupted{CallID: out.CallID, Attempt: out.Attempt, Epoch: out.Epoch}
+		}
+		return out
 	}
 	select {
 	case res := <-done:
@@ -146,7 +149,9 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 			if late, ok := ToolOutcome(s, ToolEnd{Output: res.output, Err: res.err, Cause: cause, TimedOut: timeout}).(engine.ToolOutcome); ok {
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateScreen)
 				defer cancel()
-				r.tell(s.State.Session, Late{Outcome: r.screened(ctx, agent, s, late)})
+				if late = r.screened(ctx, agent, s, late); !r.quieted() || !unscreened(late.Code) {
+					r.tell(s.State.Session, Late{Outcome: late})
+				}
 			}
 		}()
 		return ToolOutcome(s, ToolEnd{Cause: cause, TimedOut: timeout, Abandoned: true})

@@ -156,6 +156,12 @@ func (r *Runtime) screened(ctx context.Context, agent *Agent, s Start, out engin
 	return out
 }
 
+// unscreened reports whether an output has the code of a guard that failed: in a process that closes, that says nothing
+// about the guard.
+func unscreened(code api.Code) bool {
+	return code == api.CodeHookFailed || code == api.CodeGuardrailFailed
+}
+
 // check runs the application's own check of a call: before it is decided on, or, with changed arguments, right
 // before it starts.
 func (r *Runtime) check(ctx context.Context, agent *Agent, s Start) engine.Command {

@@ -127,12 +127,17 @@ func ToolOutcome(s Start, end ToolEnd) engine.Command {
 		return out
 	}
 	switch {
+	case !end.Abandoned && end.Cause != nil && errors.Is(end.Err, tool.ErrNotStarted):
+		interrupted.NotStarted = true
+		return interrupted
 	case errors.Is(end.Cause, ErrClosing):
 		return nil
 	case end.Abandoned && end.Cause == nil && e.Repeatable:
 		out.Code, out.Output = api.CodeToolTimeout, fmt.Sprintf("The tool did not finish within %s and does not react to being stopped.", end.TimedOut)
 		return out
 	case end.Abandoned, errors.Is(end.Cause, ErrExpired):
+		return interrupted
+	case errors.Is(end.Err, tool.ErrUnknownOutcome) && (end.Cause != nil || !e.Repeatable): // without a cause the latter would be begun again for ever
 		return interrupted
 	}
 	out.Output, out.Code = boundOutput(end.Err.Error()), api.CodeToolFailed

@@ -62,7 +62,8 @@ type Runtime struct {
 	rests   uint64 // times that a session came to rest
 	waiters map[uint64]chan Reply
 	waiter  uint64
-	closing bool
+	quiet   bool // nothing is begun any more
+	closing bool // and nothing is submitted
 	effects sync.WaitGroup
 }
 
@@ -259,6 +260,27 @@ func (r *Runtime) startWithin(process string) time.Duration {
 	return r.leaser.StartWithin(process, r.cfg.Clock.Boot())
 }
 
+// Quiesce ends what runs, as Close does, and begins nothing more. What is submitted is accepted still.
+func (r *Runtime) Quiesce() {
+	r.mu.Lock()
+	r.quiet = true
+	cells := make([]*cell, 0, len(r.cells))
+	for _, c := range r.cells {
+		cells = append(cells, c)
+	}
+	r.mu.Unlock()
+	for _, c := range cells {
+		c.stopAll(ErrClosing)
+	}
+}
+
+// quieted reports whether nothing is begun any more.
+func (r *Runtime) quieted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.quiet
+}
+
 // Close stops: effects are told to stop, outcomes that come within the grace and while ctx lasts are stored,
 // the lease is given back. What still ran is recovered by whoever opens the store next.
 func (r *Runtime) Close(ctx context.Context) error {
@@ -273,9 +295,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	if already {
 		return nil
 	}
-	for _, c := range cells {
-		c.stopAll(ErrClosing)
-	}
+	r.Quiesce()
 	// What ignores that it was told to stop does not hold up the end of the program for ever.
 	stop, cancel := context.WithTimeout(ctx, r.cfg.CancelGrace+time.Second)
 	if !waitFor(stop, &r.effects) {

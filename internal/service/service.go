@@ -203,6 +203,10 @@ func (s *Service) Close(ctx context.Context) error {
 	return err
 }
 
+// Quiesce ends what runs in this process, to be gone on with elsewhere or later, and begins nothing more. Messages,
+// answers and reads go on until Close.
+func (s *Service) Quiesce() { s.runtime.Quiesce() }
+
 // usable refuses what comes after Close.
 func (s *Service) usable() error {
 	if s.open.Err() != nil {

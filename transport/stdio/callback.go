@@ -1,8 +1,11 @@
 package stdio
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/creachadair/jrpc2"
@@ -11,29 +14,86 @@ import (
 	"github.com/openworkerai/openworker/transport/rpc"
 )
 
-// errGone is what comes of a callback when the client can answer nothing any more.
-var errGone = api.Errorf(api.CodeClosed, "the client is gone that this runs in")
+// What comes of a callback that has no answer.
+var (
+	errGone    = errors.New("the client is gone that this runs in")
+	errNotSent = errors.New("the client was not asked")
+	errUnread  = errors.New("the client's answer cannot be read")
+)
+
+// post is a callback on its way: sent, or given up before that, and never both. So a client is never told to cancel what it
+// has not been asked yet, and is asked nothing whose asker has been told already that it is given up.
+type post struct {
+	ctx   context.Context
+	state atomic.Int32
+}
+
+const (
+	posted = 1 + iota
+	givenUp
+)
+
+// postOf finds the callback that a message asks for, by its name, which is what the parameters begin with; nil if it is none.
+func (c *conn) postOf(message []byte) *post {
+	const begin = `"params":{"callback":"`
+	head := message[:min(len(message), 256)]
+	at := bytes.Index(head, []byte(begin))
+	if at < 0 {
+		return nil
+	}
+	name, _, _ := bytes.Cut(head[at+len(begin):], []byte(`"`))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.posts[string(name)]
+}
+
+// send sends the callback unless it was given up, or callback/cancel, which has the same name and comes behind it.
+func (p *post) send(lines *rpc.Lines, message []byte) error {
+	if p.ctx.Err() != nil {
+		p.state.CompareAndSwap(0, givenUp)
+	}
+	if p.state.Load() == posted {
+		return lines.Send(message)
+	}
+	if !p.state.CompareAndSwap(0, posted) {
+		return errNotSent
+	}
+	err := lines.Send(message)
+	if err != nil {
+		p.state.Store(givenUp)
+	}
+	return err
+}
 
 // ask calls the client. name is the callback's, as its parameters have it. When ctx ends the client is told, and ask returns,
-// unless patient: then it goes on to wait for the answer.
+// unless patient: then it goes on to wait for the answer. errNotSent says that the client was not asked.
 //
-// When the client is gone, nobody knows what came of it, and ask waits for the end of ctx: the host is being closed, and
-// ends it, and then stores nothing of it.
+// When the client is gone, nobody knows what came of it: errGone. By then the host has been told to stop what runs.
 func (c *conn) ask(ctx context.Context, method, name string, params, result any, patient bool) error {
 	type answer struct {
 		response *jrpc2.Response
 		err      error
 	}
 	done := make(chan answer, 1)
-	if c.peer.Err() == nil {
-		go func() {
-			// Its own context never ends: an answer that came to a call that the server has forgotten would be answered
-			// itself, as a request without a method.
-			response, err := c.server.Callback(context.WithoutCancel(ctx), method, params)
-			done <- answer{response, err}
-		}()
+	p := &post{ctx: ctx}
+	c.mu.Lock()
+	c.posts[name] = p
+	c.mu.Unlock()
+	go func() {
+		// Its own context does not end while an answer may come: one that came to a call that the server has forgotten
+		// would be answered itself, as a request without a method.
+		calling, forget := context.WithCancel(context.WithoutCancel(ctx))
+		defer forget()
+		response, err := c.server.Callback(calling, method, params)
+		c.mu.Lock()
+		delete(c.posts, name)
+		c.mu.Unlock()
+		done <- answer{response, err}
+	}()
+	ended, gone := ctx.Done(), c.peer.Done()
+	if patient {
+		gone = nil // the server ends soon, and then it is known whether the answer had come
 	}
-	ended := ctx.Done()
 	for {
 		select {
 		case a := <-done:
@@ -44,19 +104,24 @@ func (c *conn) ask(ctx context.Context, method, name string, params, result any,
 			switch {
 			case errors.As(a.err, &told):
 				return told
-			case c.peer.Err() == nil && errors.Is(a.err, context.Canceled): // the number that the library takes for this
+			case p.state.Load() != posted:
+				c.settle(ctx, patient)
+				return errNotSent
+			case c.peer.Err() != nil:
+				c.settle(ctx, patient)
+				return errGone
+			case errors.Is(a.err, context.Canceled), errors.Is(a.err, context.DeadlineExceeded): // the numbers that the library takes for these
 				return api.Errorf(api.CodeCancelled, "the client gave up %s", method)
-			case c.peer.Err() == nil && !errors.Is(a.err, jrpc2.ErrConnClosed) && !errors.Is(a.err, rpc.ErrNotSent):
-				return api.Errorf(api.CodeInternal, "%s cannot be asked: %w", method, a.err)
 			}
-			<-ctx.Done()
-			return errGone
-		case <-c.peer.Done():
-			<-ctx.Done()
+			return api.Errorf(api.CodeInternal, "%s cannot be asked: %w", method, a.err)
+		case <-gone:
+			c.settle(ctx, patient)
 			return errGone
 		case <-ended:
 			ended = nil
-			_ = c.server.Notify(ctx, rpc.MethodCancelCallback, rpc.Callback{Callback: name}) // the client may be gone
+			if !p.state.CompareAndSwap(0, givenUp) {
+				_ = c.server.Notify(ctx, rpc.MethodCancelCallback, rpc.Callback{Callback: name}) // the client may be gone
+			}
 			if !patient {
 				return api.Errorf(api.CodeCancelled, "%s was given up: %w", method, context.Cause(ctx))
 			}
@@ -64,11 +129,24 @@ func (c *conn) ask(ctx context.Context, method, name string, params, result any,
 	}
 }
 
+// settle waits until the host has told everything to stop that it runs, which the end of the client leads to: so nobody takes
+// the end of the client for an answer.
+func (c *conn) settle(ctx context.Context, patient bool) {
+	quiet := c.quiet
+	if patient {
+		quiet = nil // what is asked runs, so its own end comes
+	}
+	select {
+	case <-ctx.Done():
+	case <-quiet:
+	}
+}
+
 func badAnswer(method string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return api.Errorf(api.CodeInternal, "the client's answer to %s cannot be read: %w", method, err)
+	return fmt.Errorf("%s: %w: %w", method, errUnread, err)
 }
 
 // told is a client's error as the error of what it stands for.

@@ -10,9 +10,12 @@ import (
 	"github.com/openworkerai/openworker/transport/rpc"
 )
 
-// Send sends an answer. The library's own errors (an ID that is under way, a version that is missing) are a number and a
+// Send sends a callback or an answer. The library's own errors (an ID that is under way, a version that is missing) are a number and a
 // text; they get our code as well, as all others have one (FA8).
 func (i *input) Send(message []byte) error {
+	if p := i.conn.postOf(message); p != nil {
+		return p.send(i.Lines, message)
+	}
 	if bytes.Contains(message, []byte(`"error":{"code":-32`)) { // within a text the quotes are escaped
 		message = coded(message)
 	}

@@ -3,6 +3,7 @@ package stdio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -42,13 +43,17 @@ func (t *remoteTool) Run(ctx context.Context, call tool.Call) (string, error) {
 		switch {
 		case err == nil:
 			return out.Output, nil
+		case errors.Is(err, errNotSent):
+			return "", fmt.Errorf("%w: %w", tool.ErrNotStarted, err)
+		case errors.Is(err, errGone), errors.Is(err, errUnread):
+			return "", fmt.Errorf("%w: %w", tool.ErrUnknownOutcome, err)
 		case !errors.As(err, &e):
 			return "", err
 		case e.Code != rpc.TooLate:
 			return "", &bodyError{text: e.Message, code: rpc.FromError(e).Code}
 		}
 		if err := wait(ctx, startAgain); err != nil {
-			return "", api.Errorf(api.CodeCancelled, "the client did not come to begin it: %w", err)
+			return "", fmt.Errorf("%w: the client did not come to begin it: %w", tool.ErrNotStarted, err)
 		}
 	}
 }

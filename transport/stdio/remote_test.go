@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -32,6 +33,8 @@ func (b *bodies) Bind(tools ...tool.Tool) error {
 }
 
 func (*bodies) BindGuards([]guard.Guardrail, []guard.Hook) error { return nil }
+
+func (*bodies) Quiesce() {}
 
 func (*bodies) Close(context.Context) error { return nil }
 
@@ -130,7 +133,7 @@ func TestABodyWhoseClientIsGoneEndsWithItsContext(t *testing.T) {
 	lines, say, gone := talk(t, host)
 	pay := bound(t, host, lines, say)
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 2)
+	done, late := make(chan error, 1), make(chan error, 1)
 	call := tool.Call{ID: "c1", Attempt: 1, Arguments: json.RawMessage(`{}`), Tool: "pay"}
 	go func() {
 		_, err := pay.Run(ctx, call)
@@ -142,18 +145,21 @@ func TestABodyWhoseClientIsGoneEndsWithItsContext(t *testing.T) {
 	}
 	go func() { // one that begins only now
 		_, err := pay.Run(ctx, call)
-		done <- err
+		late <- err
 	}()
 	select {
 	case err := <-done:
 		t.Fatalf("it ended while its context lasted: %v", err)
+	case err := <-late:
+		t.Fatalf("what was never asked ended while its context lasted: %v", err)
 	case <-time.After(50 * time.Millisecond): // it never may
 	}
 	cancel()
-	for range 2 {
-		if err := <-done; api.CodeOf(err) != api.CodeClosed {
-			t.Errorf("it ended with %v", err)
-		}
+	if err := <-done; !errors.Is(err, tool.ErrUnknownOutcome) {
+		t.Errorf("it ended with %v", err)
+	}
+	if err := <-late; !errors.Is(err, tool.ErrNotStarted) {
+		t.Errorf("what was never asked ended with %v", err)
 	}
 }
 
@@ -217,7 +223,7 @@ func TestABodysErrorIsToldAsItIs(t *testing.T) {
 		`"error":{"code":1,"message":"no money"}`:                                          {"no money", api.CodeInternal},
 		`"error":{"code":-32060,"message":"at /n: 1","data":{"code":"arguments_invalid"}}`: {"at /n: 1", api.CodeArgumentsInvalid},
 		`"error":{"code":-32097,"message":"gone"}`:                                         {"cancelled: the client gave up tool/run", api.CodeCancelled},
-		`"result":"text"`: {"internal: the client's answer to tool/run cannot be read", api.CodeInternal},
+		`"result":"text"`: {tool.ErrUnknownOutcome.Error(), api.CodeInternal},
 	} {
 		done := make(chan error, 1)
 		go func() {

@@ -24,6 +24,8 @@ type Host interface {
 	api.Service
 	Bind(tools ...tool.Tool) error
 	BindGuards(guardrails []guard.Guardrail, hooks []guard.Hook) error
+	// Quiesce tells what runs to stop, and begins nothing more; requests are answered until Close.
+	Quiesce()
 	Close(ctx context.Context) error
 }
 
@@ -68,9 +70,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	if cfg.Grace <= 0 {
 		cfg.Grace = api.DefaultCancelGrace
 	}
-	c := &conn{cfg: cfg, lines: rpc.NewLines(in, out), subscriptions: map[string]*subscription{}, cancels: map[string]context.CancelFunc{}, idle: make(chan struct{}, 1), seen: make(chan struct{}, 1), stopped: make(chan struct{})}
+	c := &conn{cfg: cfg, lines: rpc.NewLines(in, out), subscriptions: map[string]*subscription{}, cancels: map[string]context.CancelFunc{}, posts: map[string]*post{}, idle: make(chan struct{}, 1), seen: make(chan struct{}, 1), stopped: make(chan struct{})}
 	c.waits, c.endWaits = context.WithCancel(context.WithoutCancel(ctx))
 	c.peer, c.lose = context.WithCancel(context.WithoutCancel(ctx))
+	c.quiet = make(chan struct{})
+	c.quieted = sync.OnceFunc(func() { close(c.quiet) })
+	c.stop = sync.OnceFunc(func() { close(c.stopped) })
 	c.methods = c.handlers()
 	c.server = jrpc2.NewServer(c, &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: 4 * maxRequests, NewContext: func() context.Context { return context.WithoutCancel(ctx) }})
 	source := &input{Lines: c.lines, conn: c, messages: make(chan []byte)}
@@ -82,20 +87,23 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 		defer close(ended)
 		waited = c.server.Wait()
 	}()
+	stopping := context.WithoutCancel(ctx)
 	select {
 	case <-ended:
 		failed = waited
 	case <-c.lines.Done(): // nobody reads what is written
-	case <-ctx.Done():
+		c.quiesce()
+		c.lose()
+		c.stop()
+	case <-ctx.Done(): // the client is there, and may answer still
 	}
-	c.lose()
-	c.endWaits()
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Grace)
+	stopping, cancel := context.WithTimeout(stopping, cfg.Grace)
 	defer cancel()
 	if err := c.closeHost(stopping); err != nil && api.CodeOf(err) != api.CodeClosed && failed == nil {
 		failed = err
 	}
-	close(c.stopped)
+	c.lose()
+	c.stop()
 	select {
 	case <-ended:
 	case <-stopping.Done():
@@ -118,7 +126,10 @@ type conn struct {
 	endWaits context.CancelFunc
 	peer     context.Context // ends when the client can answer nothing any more
 	lose     context.CancelFunc
-	stopped  chan struct{} // closed when nothing more is to be received
+	stopped  chan struct{} // closed by stop, when nothing more is to be received
+	stop     func()
+	quiet    chan struct{} // closed by quieted, when the host has told everything to stop that it runs
+	quieted  func()
 
 	opening sync.Mutex
 	host    atomic.Pointer[Host]
@@ -132,6 +143,7 @@ type conn struct {
 	initializing  chan struct{} // closed when the newest initialize is answered, nil before the first
 	subscriptions map[string]*subscription
 	cancels       map[string]context.CancelFunc // of requests under way, by their ID
+	posts         map[string]*post              // callbacks under way, by name
 	numbers       int64                         // of subscriptions and callbacks
 	closed        bool
 }
@@ -191,9 +203,11 @@ func (i *input) Close() error { return nil }
 // drainTime bounds how long what was read is worked on once the input has ended: it is mostly a commit.
 const drainTime = 2 * time.Second
 
-// drain waits until what was read is answered. What waits for something is told that the end has come.
+// drain waits until what was read is answered. What waits for something is told that the end has come. Answers of the client's
+// that were read have been delivered by now, but may not have been heard: nothing is given up for them before what runs is
+// told to stop.
 func (c *conn) drain() {
-	c.lose()
+	defer c.lose()
 	grace := time.NewTimer(min(drainTime, c.cfg.Grace))
 	defer grace.Stop()
 	select {
@@ -201,6 +215,8 @@ func (c *conn) drain() {
 	case <-grace.C:
 		return
 	}
+	c.quiesce()
+	c.lose()
 	c.endWaits()
 	for c.requests.Load() > 0 {
 		select {
@@ -343,6 +359,9 @@ func (c *conn) initialize(ctx context.Context, p rpc.Initialize) (rpc.Initialize
 		return none, errClosing
 	}
 	c.host.Store(&host)
+	if c.peer.Err() != nil {
+		c.quiesce()
+	}
 	capabilities, err := host.Capabilities(ctx)
 	if err != nil {
 		return none, err
@@ -358,9 +377,18 @@ func (c *conn) closeHost(ctx context.Context) error {
 	c.mu.Unlock()
 	c.endWaits()
 	if h := c.host.Load(); h != nil {
+		c.quiesce()
 		return (*h).Close(ctx)
 	}
 	return nil
+}
+
+// quiesce ends what the host runs.
+func (c *conn) quiesce() {
+	if h := c.host.Load(); h != nil {
+		(*h).Quiesce()
+		c.quieted()
+	}
 }
 
 // method makes a handler of a function. Parameters are an object, or absent, of known fields alone.

@@ -18,6 +18,7 @@ type turns struct {
 
 func (*turns) Bind(...tool.Tool) error                                { return nil }
 func (*turns) BindGuards([]guard.Guardrail, []guard.Hook) error       { return nil }
+func (*turns) Quiesce()                                               {}
 func (*turns) Close(context.Context) error                            { return nil }
 func (*turns) Capabilities(context.Context) (api.Capabilities, error) { return api.Capabilities{}, nil }
 
