@@ -2,7 +2,7 @@ import type { AgentDefinition } from './agent.js';
 import { InvalidAgentError, InvalidRequestError, InvalidToolError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import { cleaned, optionsOf, requireOptions } from './options.js';
-import { isRecord, kindOf, messageOf } from './text.js';
+import { isRecord, kindOf } from './text.js';
 import type { Declared, Tools } from './tools.js';
 
 /** A definition with what its names stand for. */
@@ -23,7 +23,7 @@ export function completeDefinition(definition: unknown, capabilities: wire.Capab
   if (!isRecord(definition)) {
     throw new InvalidRequestError(`createAgent was given ${kindOf(definition)}; give { name, instructions, defaultModel }`);
   }
-  const own = copied(fieldsOf(definition)) as unknown as AgentDefinition;
+  const own = fieldsOf(definition) as unknown as AgentDefinition;
   requireOptions(capabilities, 'agent', own);
   const { tools: names = [], guardrails = [], hooks = [] } = own;
   const tools = names.map((name) => {
@@ -40,20 +40,11 @@ export function completeDefinition(definition: unknown, capabilities: wire.Capab
   };
 }
 
-/** A definition's fields, each of its kind. What is wrong with one is wrong with the agent. */
+/** A copy of a definition's fields, each of its kind: what becomes of the object later changes nothing. What is wrong with one is wrong with the agent. */
 function fieldsOf(definition: object): Record<string, unknown> {
   try {
     return cleaned('createAgent', definition, optionsOf.agent);
   } catch (cause) {
     throw cause instanceof InvalidRequestError ? new InvalidAgentError(cause.message, cause.details, { cause }) : cause;
-  }
-}
-
-/** A copy of all of it: what becomes of the object later changes nothing. */
-function copied(definition: Record<string, unknown>): Record<string, unknown> {
-  try {
-    return structuredClone(definition);
-  } catch (cause) {
-    throw new InvalidRequestError(`the definition for createAgent holds what is no data: ${messageOf(cause)}`);
   }
 }

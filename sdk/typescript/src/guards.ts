@@ -163,7 +163,7 @@ function checkedGuard(call: string, guard: unknown, fields: Fields, registered: 
   if (typeof guard !== 'object' || guard === null) {
     throw new InvalidRequestError(`${call} was given ${kindOf(guard)}; give an object with a name`);
   }
-  const { name, ...rest } = cleaned(call, plain(guard, fields), fields);
+  const { name, ...rest } = cleaned(call, plain(call, guard, fields), fields);
   if (typeof name !== 'string' || name === '') {
     throw new InvalidRequestError(`${call} was given no name; give the one that agents choose it by`);
   }

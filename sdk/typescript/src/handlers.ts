@@ -25,7 +25,7 @@ export interface Handlers {
 }
 
 const handlerFields: Fields = { onApproval: 'any', onQuestion: 'any', onUnknownOutcome: 'any', onEvent: 'any' };
-const answerFields: Fields = { decision: 'string', reason: 'string', output: 'string', arguments: 'json', answers: 'strings', by: 'string' };
+const answerFields: Fields = { decision: 'string', reason: 'string', output: 'string', arguments: 'arguments', answers: 'strings', by: 'string' };
 
 /** Handlers, checked. */
 export function handlersOf(call: string, value: unknown): Handlers {

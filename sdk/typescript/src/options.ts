@@ -1,5 +1,7 @@
-import { InvalidRequestError, UnsupportedOptionError } from './generated/errors.js';
+import { InvalidHistoryError, InvalidRequestError, UnsupportedOptionError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
+import { jsonOf, maxSize } from './json.js';
+import { fieldsOf, itemsOf, reading } from './reading.js';
 import { isRecord, kindOf } from './text.js';
 
 /** What may be given to end the waiting for a call. */
@@ -9,7 +11,10 @@ export interface CallOptions {
 }
 
 /** What a field holds: a kind of value, one of several words, or fields of its own. */
-type Kind = 'string' | 'boolean' | 'integer' | 'strings' | 'texts' | 'time' | 'json' | 'any' | readonly string[] | Fields;
+type Kind =
+  | ('string' | 'boolean' | 'integer' | 'strings' | 'texts' | 'time')
+  | ('json' | 'list' | 'history' | 'arguments')
+  | ('any' | readonly string[] | Fields);
 
 /** The fields that an object may have. What a runtime has beyond them is not known to this version of the SDK. */
 export interface Fields {
@@ -52,7 +57,7 @@ export const optionsOf = {
     autoApproverContext: 'string',
     compaction,
     autoSkipQuestions: 'boolean',
-    initialHistory: 'json', // its items are the runtime's to check: the errors name the item and the rule
+    initialHistory: 'history',
     metadata: 'texts',
     owner: 'string',
     idempotencyKey: 'string',
@@ -98,45 +103,57 @@ export function given<T>(call: string, value: unknown, fields: Fields): Given<T>
   if (!isRecord(value)) {
     throw new InvalidRequestError(`the options of ${call} are ${kindOf(value)}; give an object, or leave them out`);
   }
-  const { signal, ...rest } = value;
+  const { signal, ...rest } = ownFields(call, value, { ...fields, signal: 'any' });
   return { options: cleaned(call, rest, fields) as T, signal: signalOf(call, signal) };
 }
 
 /** A signal that was given, checked. */
 export function signalOf(call: string, signal: unknown): AbortSignal | undefined {
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+  if (signal !== undefined && !reading(`signal of ${call}`, () => signal instanceof AbortSignal)) {
     throw new InvalidRequestError(`signal of ${call} is ${kindOf(signal)}; give the signal of an AbortController`);
   }
-  return signal;
+  return signal as AbortSignal | undefined;
 }
 
 /** An object with the fields that are set, each of its kind. */
 export function cleaned(call: string, value: object, fields: Fields): Record<string, unknown> {
   const out: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(value)) {
+  for (const [name, field] of Object.entries(ownFields(call, value, fields))) {
     if (!Object.hasOwn(fields, name)) {
       throw new InvalidRequestError(`${call} does not know "${name}"${suggestion(name, Object.keys(fields))}`, { option: name });
     }
-    if (field !== undefined) {
-      out[name] = checked(`${name} of ${call}`, field, fields[name] as Kind);
+    if (field !== undefined || fields[name] === 'arguments') { // which are never taken for absent: the model's own would run
+      out[name] = checked(name, call, field, fields[name] as Kind);
     }
   }
   return out;
 }
 
+/** An object's own fields. What stands behind it under a known name would be lost in silence. */
+function ownFields(call: string, value: object, fields: Fields): Record<string, unknown> {
+  const own = fieldsOf(call, value);
+  const inherited = Object.keys(fields).find((name) => !Object.hasOwn(own, name) && !(name in Object.prototype) && reading(call, () => name in value));
+  if (inherited !== undefined) {
+    throw new InvalidRequestError(`${inherited} of ${call} is not the object's own, but its class's or prototype's; give a plain object that has it`);
+  }
+  return own;
+}
+
 /** The known fields of an object of a class, whose others are its own affair; all fields of any other. */
-export function plain(value: object, fields: Fields): object {
-  const prototype: unknown = Object.getPrototypeOf(value);
+export function plain(call: string, value: object, fields: Fields): object {
+  const prototype = reading<unknown>(call, () => Object.getPrototypeOf(value));
   if (prototype === Object.prototype || prototype === null) {
     return value;
   }
-  return Object.fromEntries(Object.keys(fields).map((name) => [name, (value as Record<string, unknown>)[name]]));
+  return Object.fromEntries(Object.keys(fields).map((name) => [name, reading(`${name} of ${call}`, () => (value as Record<string, unknown>)[name])]));
 }
 
-function checked(what: string, value: unknown, kind: Kind): unknown {
+function checked(name: string, call: string, value: unknown, kind: Kind): unknown {
+  const what = `${name} of ${call}`;
   const wrong = (wanted: string): never => {
     throw new InvalidRequestError(`${what} is ${kindOf(value)}; give ${wanted}${value === null ? ', or leave it out' : ''}`);
   };
+  const place = { of: call, refuse: (message: string, options: ErrorOptions) => new InvalidRequestError(message, {}, options) };
   if (typeof kind === 'object') {
     if (isWords(kind)) {
       return typeof value === 'string' && kind.includes(value)
@@ -147,33 +164,59 @@ function checked(what: string, value: unknown, kind: Kind): unknown {
   }
   switch (kind) {
     case 'string':
+      return typeof value === 'string' ? bounded(what, value) : wrong('a string');
     case 'boolean':
-      return typeof value === kind ? value : wrong(`a ${kind}`);
+      return typeof value === 'boolean' ? value : wrong('a boolean');
     case 'integer':
       return Number.isSafeInteger(value) ? value : wrong('a whole number');
-    case 'strings':
-      return isStrings(value) ? [...value] : wrong('a list of strings');
-    case 'texts':
-      return isTexts(value) ? { ...value } : wrong('an object whose values are strings');
+    case 'strings': {
+      const strings = itemsOf(what, value);
+      return strings?.every((item) => typeof item === 'string') === true ? jsonOf(name, strings, place) : wrong('a list of strings');
+    }
+    case 'texts': {
+      const texts = isRecord(value) ? fieldsOf(what, value) : undefined;
+      return texts !== undefined && Object.values(texts).every((text) => typeof text === 'string')
+        ? jsonOf(name, value, place)
+        : wrong('an object whose values are strings');
+    }
     case 'time':
-      return timeOf(value) ?? wrong('a Date, or a time as in "2026-11-30T12:00:00Z"');
+      return reading(what, () => timeOf(value)) ?? wrong('a Date, or a time as in "2026-11-30T12:00:00Z"');
     case 'json':
-      return value === null ? wrong('a value') : value;
+      return value === null ? wrong('a value') : jsonOf(name, value, place);
+    case 'list':
+      return itemsOf(what, value)?.map((item, i) => jsonOf(`${name}[${i}]`, item, place)) ?? wrong('a list');
+    case 'history':
+      return itemsOf(what, value)?.map((item, i) => jsonOf(`${name}[${i}]`, item, { of: call, refuse: (message, options) => noHistory(i, message, options) })) ?? wrong('a list');
+    case 'arguments': {
+      if (value === undefined) {
+        return wrong('the arguments to run with, or leave the field out to run with those of the call');
+      }
+      const copy = isRecord(value) ? jsonOf(name, value, { ...place, exact: true }) : undefined;
+      return isRecord(copy) ? copy : wrong('an object with the arguments');
+    }
     case 'any':
       return value;
   }
 }
 
+/** The runtime tells all that is wrong with an item by this code, and of what JSON can say it finds it itself. */
+function noHistory(item: number, message: string, options: ErrorOptions): InvalidHistoryError {
+  return new InvalidHistoryError(message, { item: String(item), rule: 'json' }, options);
+}
+
+function bounded(what: string, text: string): string {
+  if (text.length > maxSize) {
+    throw new InvalidRequestError(`${what} has ${text.length} characters; nothing that is sent has more than ${maxSize}`, {
+      rule: 'length',
+      value: String(text.length),
+      limit: String(maxSize),
+    });
+  }
+  return text;
+}
+
 function isWords(kind: Fields | readonly string[]): kind is readonly string[] {
   return Array.isArray(kind);
-}
-
-function isStrings(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
-}
-
-function isTexts(value: unknown): value is Record<string, string> {
-  return isRecord(value) && Object.values(value).every((text) => typeof text === 'string');
 }
 
 function timeOf(value: unknown): string | undefined {

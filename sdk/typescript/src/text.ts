@@ -31,21 +31,29 @@ export function kindOf(value: unknown): string {
   if (value === null) {
     return 'null';
   }
-  if (Array.isArray(value)) {
-    return 'a list';
+  if (typeof value !== 'object') {
+    return value === undefined ? 'undefined' : `a ${typeof value}`;
   }
-  if (value instanceof Promise) {
-    return 'a promise, which is to be awaited first';
+  try {
+    if (Array.isArray(value)) {
+      return 'a list';
+    }
+    if (value instanceof Promise) {
+      return 'a promise, which is to be awaited first';
+    }
+    return tagOf(value) === 'Object' ? 'an object' : `a value of ${tagOf(value)}`;
+  } catch {
+    return 'a value that cannot be read';
   }
-  if (typeof value === 'object') {
-    return isRecord(value) ? 'an object' : `a value of ${tagOf(value)}`;
-  }
-  return value === undefined ? 'undefined' : `a ${typeof value}`;
 }
 
 /** Whether it is an object with fields: no list, and none of the types that have their content elsewhere, as a Promise or a Map. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && tagOf(value) === 'Object';
+  try {
+    return typeof value === 'object' && value !== null && tagOf(value) === 'Object';
+  } catch {
+    return false; // a proxy that lets nobody look
+  }
 }
 
 function tagOf(value: object): string {

@@ -175,7 +175,7 @@ function checkedTool(tool: unknown): wire.ToolDeclaration & { timeoutMs?: number
   }
   let fields: { description?: string; effect?: wire.Effect; timeoutMs?: number; inputSchema?: unknown; execute?: unknown; inspect?: unknown };
   try {
-    fields = cleaned(`tool "${name}"`, plain(tool, toolFields), toolFields);
+    fields = cleaned(`tool "${name}"`, plain(`tool "${name}"`, tool, toolFields), toolFields);
   } catch (cause) {
     throw new InvalidToolError((cause as Error).message, {}, { cause });
   }

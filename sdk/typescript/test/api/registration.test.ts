@@ -106,7 +106,7 @@ suite('a definition of an agent is refused, by the first call that needs it,', (
     ['with a tool that is not registered', { name: 'a', tools: ['app.absent'], defaultModel }, 'invalid_tool', /"app\.absent", which is not registered; call harness\.registerTool before/],
     ['with a tool that is no name', { name: 'a', tools: [{ name: 't' }], defaultModel }, 'invalid_agent', /tools of createAgent is a list; give a list of strings/],
     ['with a field that is misspelt', { name: 'a', instruction: 'x', defaultModel }, 'invalid_agent', /did you mean "instructions"\?/],
-    ['with what is no data', { name: 'a', defaultModel, team: { run: execute } }, 'invalid_request', /holds what is no data/],
+    ['with what is no data', { name: 'a', defaultModel, team: { run: execute } }, 'invalid_agent', /team\.run of createAgent is a function, which JSON cannot say/],
   ];
   for (const [what, definition, code, message] of refused) {
     test(what, async () => {
