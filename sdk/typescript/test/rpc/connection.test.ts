@@ -47,6 +47,18 @@ suite('requests of the client', () => {
     await runtime.peer.close();
   });
 
+  test('for a session with half a character are refused, unless it is in the conversation to begin with, of which the runtime tells the item', async () => {
+    const runtime = new FakeRuntime();
+    runtime.serve((message) => message.params);
+    const agent = { name: 'a', digest: 'd' };
+    for (const options of [{ idempotencyKey: 'k\ud800' }, { owner: '\udbff' }, { metadata: { 'a\ud800': '1' } }, { metadata: { a: 'x\udc00' } }, { workspace: '/\ud800' }, { owner: '\ud800', initialHistory: [] }]) {
+      await assert.rejects(runtime.peer.request('session/create', { agent, options }), { code: 'invalid_request', message: /half a character/ });
+    }
+    const options = { owner: 'ann', initialHistory: [{ type: 'user' as const, text: 'a\ud800' }] };
+    assert.deepEqual(await runtime.peer.request('session/create', { agent, options }), { agent, options });
+    await runtime.peer.close();
+  });
+
   test('are sent with a text as their id, and answered in any order', async () => {
     const runtime = new FakeRuntime();
     const first = runtime.peer.request('run/cancel', { session: 'a' });
