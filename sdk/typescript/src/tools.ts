@@ -192,9 +192,9 @@ function checkedTool(tool: unknown): wire.ToolDeclaration & { timeoutMs?: number
   }
   return {
     name,
-    ...(description === undefined ? {} : { description }),
+    ...(description === undefined || description === '' ? {} : { description }),
     inputSchema: jsonSchemaOf(name, fields.inputSchema),
-    ...(effect === undefined || effect === 'sideEffect' ? {} : { effect }), // a default is as good as absent (AG2)
+    ...(effect === undefined || effect === 'sideEffect' ? {} : { effect }), // a default is as good as absent (AG2), and so is an empty text
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
 }

@@ -157,10 +157,39 @@ suite('tools of one name', () => {
   test('that declare the same are one, with the body that came last', async () => {
     const connection = new FakeConnection();
     const harness = await open(connection);
-    harness.registerTool({ ...tool, inputSchema: { type: 'object', title: 'T' }, execute: () => 'first' });
+    const properties = { to: { type: 'string', description: 'q' } };
+    harness.registerTool({ ...tool, inputSchema: { type: 'object', title: 'T', properties }, execute: () => 'first' });
     await harness.createAgent({ name: 'a', tools: ['app.t'], defaultModel }).ready();
-    harness.registerTool({ ...tool, inputSchema: { title: 'T', type: 'object' }, effect: 'sideEffect', execute: () => 'second' });
-    assert.deepEqual(await called(connection, 'a'), { output: 'second' });
+    const same: object[] = [
+      { inputSchema: { properties: { to: { description: 'q', type: 'string' } }, title: 'T', type: 'object' } },
+      { effect: 'sideEffect' },
+      { description: '' },
+      { description: undefined },
+      { timeoutMs: 9 },
+      { inputSchema: { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', title: 'T', properties, required: undefined } },
+    ];
+    for (const [i, its] of same.entries()) {
+      harness.registerTool({ ...tool, inputSchema: { type: 'object', title: 'T', properties }, ...its, execute: () => `body ${i}` });
+      assert.deepEqual(await called(connection, 'a'), { output: `body ${i}` });
+    }
+  });
+
+  test('do not lose their name to a declaration that the runtime refused', async () => {
+    const connection = new FakeConnection({
+      'tool/register': ({ tools: [given] }) => {
+        if (given?.inputSchema['properties'] === 5) {
+          throw new InvalidToolError('properties is no object');
+        }
+      },
+    });
+    const harness = await open(connection);
+    for (const round of [1, 2]) {
+      harness.registerTool({ ...tool, inputSchema: { type: 'object', properties: 5 } });
+      assert.equal((await failure(harness.createAgent({ name: `bad ${round}`, tools: ['app.t'], defaultModel }).ready())).code, 'invalid_tool');
+      harness.registerTool({ ...tool, execute: () => `mended ${round}` });
+      await harness.createAgent({ name: `good-${round}`, tools: ['app.t'], defaultModel }).ready();
+      assert.deepEqual(await called(connection, `good-${round}`), { output: `mended ${round}` });
+    }
   });
 
   test('that declare different things stand beside each other: an agent keeps what it was created with', async () => {
