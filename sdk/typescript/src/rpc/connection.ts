@@ -93,7 +93,7 @@ export class Peer implements Connection {
         throw cancelled(options.signal);
       }
       const text = json(params, `what ${method} is to carry`);
-      if (text.includes(String.raw`\ud`) && half.test(method === 'session/create' ? withoutHistory(params) : text)) {
+      if (text.includes(String.raw`\ud`) && half.test(method === 'session/create' ? withoutHistory(params as Methods['session/create']['params']) : text)) {
         throw new InvalidRequestError(`a text for ${method} has half a character, a surrogate without its other half; take it out, or use toWellFormed()`);
       }
       const id = this.#requests.add(options, resolve as (result: unknown) => void, reject);
@@ -262,7 +262,7 @@ function json(value: unknown, what: string): string {
 const half = /(?<!\\)(?:\\\\)*\\ud[89a-f][0-9a-f]{2}/;
 
 /** A new session without its conversation: half characters in that are the runtime's to tell, by item and rule (IM1). */
-function withoutHistory(params: { readonly options?: object }): string {
+function withoutHistory(params: Methods['session/create']['params']): string {
   return JSON.stringify({ ...params, options: { ...params.options, initialHistory: undefined } });
 }
 
