@@ -91,7 +91,7 @@ type stream struct {
 	sub    *runtime.Subscription
 	cursor uint64 // number of the last event put into buf
 	buf    []api.Event
-	limit  int // events to read at once
+	limit  int            // events to read at once
 	held   []runtime.Live // taken already, and behind what is read from the journal
 	behind bool           // the journal is to be read up to what is held and published
 	moved  bool           // the journal holds more than was published

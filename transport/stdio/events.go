@@ -16,12 +16,11 @@ const (
 	maxBatchBytes = rpc.MaxFrameBytes / 2 // of the events' data, about; a single event may have more
 )
 
-// subscription is a stream of events that the client fetches from. A goroutine reads ahead by what fits into its channel;
-// behind that, the stream stands still, and it alone.
+// subscription is a stream of events that the client fetches from. Nothing is read before it is asked for, so that one that is
+// not read costs nothing and stands still alone.
 type subscription struct {
 	stream api.EventStream
-	events chan api.Event
-	err    error // why events was closed; io.EOF at the end
+	ctx    context.Context // ends with the subscription, and closes the stream
 	cancel context.CancelFunc
 
 	busy sync.Mutex // one fetch at a time
@@ -34,8 +33,9 @@ func (c *conn) subscribe(ctx context.Context, h Host, q api.FollowQuery) (rpc.Su
 	if err != nil {
 		return none, err
 	}
-	reading, cancel := context.WithCancel(c.waits)
-	s := &subscription{stream: stream, events: make(chan api.Event, maxBatch), cancel: cancel}
+	s := &subscription{stream: stream}
+	s.ctx, s.cancel = context.WithCancel(c.waits)
+	context.AfterFunc(s.ctx, func() { _ = stream.Close() }) // it only frees the stream
 	name := c.next("s")
 	c.mu.Lock()
 	full := len(c.subscriptions) == maxSubscriptions
@@ -45,34 +45,13 @@ func (c *conn) subscribe(ctx context.Context, h Host, q api.FollowQuery) (rpc.Su
 	closed := c.closed
 	c.mu.Unlock()
 	if full || closed {
-		cancel()
-		_ = stream.Close() // it only frees the subscription
+		s.cancel()
 		if closed {
 			return none, errClosing
 		}
 		return none, api.Errorf(api.CodeQueueFull, "%d subscriptions are open in this connection; end some with %s", maxSubscriptions, rpc.MethodUnsubscribe)
 	}
-	go s.read(reading)
 	return rpc.Subscription{Subscription: name}, nil
-}
-
-// read reads ahead.
-func (s *subscription) read(ctx context.Context) {
-	defer func() { _ = s.stream.Close() }() // it only frees the subscription
-	defer close(s.events)
-	for {
-		event, err := s.stream.Next(ctx)
-		if err != nil {
-			s.err = err
-			return
-		}
-		select {
-		case s.events <- event:
-		case <-ctx.Done():
-			s.err = api.Errorf(api.CodeCancelled, "the subscription was ended")
-			return
-		}
-	}
 }
 
 // nextEvents waits for events and returns what has come together.
@@ -95,38 +74,30 @@ func (c *conn) nextEvents(ctx context.Context, _ Host, p rpc.Next) (rpc.Batch, e
 	}
 	waiting, done := c.waiting(ctx)
 	defer done()
-	batch := rpc.Batch{Events: []api.Event{}}
-	select {
-	case event, more := <-s.events:
-		if !more {
-			return c.over(ctx, p.Subscription, s)
+	defer context.AfterFunc(s.ctx, done)()
+	event, err := s.stream.Next(waiting)
+	switch {
+	case errors.Is(err, io.EOF):
+		c.forget(p.Subscription)
+		return rpc.Batch{Events: []api.Event{}, End: true}, nil
+	case err != nil && ctx.Err() != nil:
+		return rpc.Batch{}, api.Errorf(api.CodeCancelled, "the wait for events was given up; they are there for the next %s", rpc.MethodNext)
+	case err != nil && s.ctx.Err() != nil:
+		return rpc.Batch{}, c.ended(ctx, api.Errorf(api.CodeCancelled, "the subscription was ended"))
+	case err != nil:
+		c.forget(p.Subscription)
+		return rpc.Batch{}, err
+	}
+	batch := rpc.Batch{Events: []api.Event{event}}
+	now, cancel := context.WithCancel(waiting)
+	cancel() // what has come together, and no more
+	for size := len(event.Data); len(batch.Events) < limit && size < maxBatchBytes; size += len(event.Data) + 128 {
+		if event, err = s.stream.Next(now); err != nil {
+			break // an end is told by the next fetch
 		}
 		batch.Events = append(batch.Events, event)
-	case <-waiting.Done():
-		return rpc.Batch{}, c.ended(ctx, api.Errorf(api.CodeCancelled, "the wait for events was given up; they are there for the next %s", rpc.MethodNext))
-	}
-	for size := len(batch.Events[0].Data); len(batch.Events) < limit && size < maxBatchBytes; {
-		select {
-		case event, more := <-s.events:
-			if !more { // told by the next fetch, with what came before it acknowledged
-				return batch, nil
-			}
-			batch.Events, size = append(batch.Events, event), size+len(event.Data)+128
-			continue
-		default:
-		}
-		break
 	}
 	return batch, nil
-}
-
-// over is the answer at the end of a subscription, which is forgotten.
-func (c *conn) over(ctx context.Context, name string, s *subscription) (rpc.Batch, error) {
-	c.forget(name)
-	if errors.Is(s.err, io.EOF) {
-		return rpc.Batch{Events: []api.Event{}, End: true}, nil
-	}
-	return rpc.Batch{}, c.ended(ctx, s.err)
 }
 
 // unsubscribe ends a subscription. One that is over already, or never was, is fine.
