@@ -26,6 +26,7 @@ var (
 type post struct {
 	ctx   context.Context
 	state atomic.Int32
+	owed  bool // given up, and not answered yet; under conn's lock
 }
 
 const (
@@ -85,9 +86,7 @@ func (c *conn) ask(ctx context.Context, method, name string, params, result any,
 		calling, forget := context.WithCancel(context.WithoutCancel(ctx))
 		defer forget()
 		response, err := c.server.Callback(calling, method, params)
-		c.mu.Lock()
-		delete(c.posts, name)
-		c.mu.Unlock()
+		c.settled(name, p)
 		done <- answer{response, err}
 	}()
 	ended, gone := ctx.Done(), c.peer.Done()
@@ -102,6 +101,8 @@ func (c *conn) ask(ctx context.Context, method, name string, params, result any,
 			}
 			var told *jrpc2.Error
 			switch {
+			case errors.As(a.err, &told) && told.Code == rpc.Unread:
+				return fmt.Errorf("%s: %w: %w", method, errUnread, rpc.FromError(told))
 			case errors.As(a.err, &told):
 				return told
 			case p.state.Load() != posted:
@@ -119,6 +120,7 @@ func (c *conn) ask(ctx context.Context, method, name string, params, result any,
 			return errGone
 		case <-ended:
 			ended = nil
+			c.owe(name, p)
 			if !p.state.CompareAndSwap(0, givenUp) {
 				_ = c.server.Notify(ctx, rpc.MethodCancelCallback, rpc.Callback{Callback: name}) // the client may be gone
 			}
@@ -126,6 +128,36 @@ func (c *conn) ask(ctx context.Context, method, name string, params, result any,
 				return api.Errorf(api.CodeCancelled, "%s was given up: %w", method, context.Cause(ctx))
 			}
 		}
+	}
+}
+
+// maxOwed bounds the callbacks that were given up and are not answered: each is kept until it is.
+const maxOwed = 16_384
+
+// owe counts a callback that is given up. A client that leaves too many of them without an answer is one that never answers.
+func (c *conn) owe(name string, p *post) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.posts[name] != p || c.quieting {
+		return
+	}
+	p.owed = true
+	if c.owed++; c.owed <= maxOwed {
+		return
+	}
+	select {
+	case c.broken <- api.Errorf(api.CodeInvalidRequest, "%d callbacks of the runtime were given up and never answered; answer each by its id, also one that %s names", c.owed, rpc.MethodCancelCallback):
+	default:
+	}
+}
+
+// settled forgets a callback that has ended.
+func (c *conn) settled(name string, p *post) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.posts, name)
+	if p.owed {
+		c.owed--
 	}
 }
 

@@ -44,7 +44,7 @@ func (c *conn) handlers() map[string]jrpc2.Handler {
 		rpc.MethodRegisterAgent: ask(c, func(ctx context.Context, h Host, p rpc.RegisterAgent) (api.AgentReference, error) {
 			return h.RegisterAgent(ctx, p.Owner, p.Definition)
 		}),
-		rpc.MethodAgents: ask(c, func(ctx context.Context, h Host, q api.AgentQuery) (api.AgentPage, error) { return h.Agents(ctx, q) }),
+		rpc.MethodAgents: list(c, Host.Agents),
 
 		rpc.MethodCreateSession: ask(c, func(ctx context.Context, h Host, p rpc.CreateSession) (api.SessionReference, error) {
 			return h.CreateSession(ctx, p.Agent, p.Options)
@@ -52,9 +52,7 @@ func (c *conn) handlers() map[string]jrpc2.Handler {
 		rpc.MethodResumeSession: tell(c, func(ctx context.Context, h Host, p rpc.ResumeSession) error {
 			return h.ResumeSession(ctx, p.Reference, p.Agent)
 		}),
-		rpc.MethodSessions: ask(c, func(ctx context.Context, h Host, q api.SessionQuery) (api.SessionPage, error) {
-			return h.Sessions(ctx, q)
-		}),
+		rpc.MethodSessions: list(c, Host.Sessions),
 		rpc.MethodState: ask(c, func(ctx context.Context, h Host, p rpc.SessionID) (api.SessionState, error) {
 			return h.State(ctx, p.Session)
 		}),
@@ -82,9 +80,7 @@ func (c *conn) handlers() map[string]jrpc2.Handler {
 		rpc.MethodResolve: tell(c, func(ctx context.Context, h Host, p rpc.Resolve) error {
 			return h.Resolve(ctx, p.Session, p.Interaction, p.Answer)
 		}),
-		rpc.MethodInteractions: ask(c, func(ctx context.Context, h Host, q api.InteractionQuery) (api.InteractionPage, error) {
-			return h.Interactions(ctx, q)
-		}),
+		rpc.MethodInteractions: list(c, Host.Interactions),
 		rpc.MethodRevokeGrant: tell(c, func(ctx context.Context, h Host, p rpc.RevokeGrant) error {
 			return h.RevokeGrant(ctx, p.Session, p.Tool, p.By)
 		}),
@@ -99,14 +95,12 @@ func (c *conn) handlers() map[string]jrpc2.Handler {
 			return h.CommitUpload(ctx, p.Session, p.Upload)
 		}),
 
-		rpc.MethodEvents:      ask(c, func(ctx context.Context, h Host, q api.EventQuery) (api.EventPage, error) { return h.Events(ctx, q) }),
+		rpc.MethodEvents:      list(c, Host.Events),
 		rpc.MethodSubscribe:   ask(c, c.subscribe),
 		rpc.MethodNext:        ask(c, c.nextEvents),
 		rpc.MethodUnsubscribe: tell(c, c.unsubscribe),
-		rpc.MethodHistory: ask(c, func(ctx context.Context, h Host, q api.HistoryQuery) (api.HistoryPage, error) {
-			return h.History(ctx, q)
-		}),
-		rpc.MethodUsage: ask(c, func(ctx context.Context, h Host, q api.UsageQuery) (rpc.UsageRows, error) {
+		rpc.MethodHistory:     list(c, Host.History),
+		rpc.MethodUsage: list(c, func(h Host, ctx context.Context, q api.UsageQuery) (rpc.UsageRows, error) {
 			rows, err := h.Usage(ctx, q)
 			return rpc.UsageRows{Rows: append([]api.UsageRow{}, rows...)}, err
 		}),

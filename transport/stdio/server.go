@@ -61,8 +61,9 @@ const (
 	maxSubscriptions = 1_024
 )
 
-// Serve speaks to one client until its input ends, ctx does, or it reads no more. The host is closed then. An error is one of
-// the input or of closing the host.
+// Serve speaks to one client until its input ends, ctx does, or it is gone. The host is closed then. An error is one of the
+// input or of closing the host; or the client was given up: it reads nothing (closed), or leaves too many callbacks without an
+// answer (invalid_request).
 func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -70,7 +71,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	if cfg.Grace <= 0 {
 		cfg.Grace = api.DefaultCancelGrace
 	}
-	c := &conn{cfg: cfg, lines: rpc.NewLines(in, out), subscriptions: map[string]*subscription{}, cancels: map[string]context.CancelFunc{}, posts: map[string]*post{}, idle: make(chan struct{}, 1), seen: make(chan struct{}, 1), stopped: make(chan struct{})}
+	c := &conn{cfg: cfg, lines: rpc.NewLines(in, out), subscriptions: map[string]*subscription{}, cancels: map[string]context.CancelFunc{}, posts: map[string]*post{}, lists: make(chan struct{}, maxLists), broken: make(chan error, 1), idle: make(chan struct{}, 1), seen: make(chan struct{}, 1), stopped: make(chan struct{})}
 	c.waits, c.endWaits = context.WithCancel(context.WithoutCancel(ctx))
 	c.peer, c.lose = context.WithCancel(context.WithoutCancel(ctx))
 	c.quiet = make(chan struct{})
@@ -92,9 +93,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	case <-ended:
 		failed = waited
 	case <-c.lines.Done(): // nobody reads what is written
-		c.quiesce()
-		c.lose()
-		c.stop()
+		failed = c.lines.Stalled()
+		c.giveUp(failed)
+	case failed = <-c.broken:
+		c.giveUp(failed)
 	case <-ctx.Done(): // the client is there, and may answer still
 	}
 	stopping, cancel := context.WithTimeout(stopping, cfg.Grace)
@@ -138,12 +140,16 @@ type conn struct {
 	requests atomic.Int64
 	idle     chan struct{} // a hint that requests may be 0
 	seen     chan struct{} // the mark behind the last message was dispatched
+	lists    chan struct{} // one for each list that is made
+	broken   chan error    // why the connection is ended though the client is there
 
 	mu            sync.Mutex
 	initializing  chan struct{} // closed when the newest initialize is answered, nil before the first
 	subscriptions map[string]*subscription
 	cancels       map[string]context.CancelFunc // of requests under way, by their ID
 	posts         map[string]*post              // callbacks under way, by name
+	owed          int                           // those of them that were given up
+	quieting      bool                          // the host tells everything to stop that it runs
 	numbers       int64                         // of subscriptions and callbacks
 	closed        bool
 }
@@ -383,8 +389,21 @@ func (c *conn) closeHost(ctx context.Context) error {
 	return nil
 }
 
+// giveUp ends the connection to a client that is gone, or, for a reason, is to be.
+func (c *conn) giveUp(reason error) {
+	if reason != nil {
+		c.cfg.Logger.Error("the connection to the client was given up", "error", reason)
+	}
+	c.quiesce()
+	c.lose()
+	c.stop()
+}
+
 // quiesce ends what the host runs.
 func (c *conn) quiesce() {
+	c.mu.Lock()
+	c.quieting = true
+	c.mu.Unlock()
 	if h := c.host.Load(); h != nil {
 		(*h).Quiesce()
 		c.quieted()
