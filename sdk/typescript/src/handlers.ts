@@ -5,8 +5,11 @@ import { isRecord, kindOf } from './text.js';
 
 /** What a handler is told beside its interaction. */
 export interface HandlerContext {
-  /** The caller's signal, where there is one. */
-  readonly signal: AbortSignal | undefined;
+  /**
+   * Ends when nobody waits for the answer any more: it was given elsewhere, the turn ended, the caller's signal did, or the runtime
+   * is gone. What the handler comes to then is dropped.
+   */
+  readonly signal: AbortSignal;
 }
 
 /** Answers an interaction; undefined leaves it open, for whoever answers it later. */
@@ -62,6 +65,19 @@ export async function answerOf(handlers: Handlers, interaction: wire.Interaction
     default:
       return undefined; // of a later runtime
   }
+}
+
+/** What is waited for, unless the signal ends before: then its reason is thrown, and what comes late is dropped. */
+export function unless<T>(signal: AbortSignal, waited: PromiseLike<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason as Error);
+    if (signal.aborted) {
+      stop();
+    } else {
+      signal.addEventListener('abort', stop, { once: true });
+    }
+    void Promise.resolve(waited).then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
 }
 
 function checked(handler: string, answer: unknown): wire.Answer | undefined {

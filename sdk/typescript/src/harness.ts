@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { Agent, type AgentDefinition, completeReference, resume } from './agent.js';
 import { bodies } from './bodies.js';
 import { completeDefinition } from './definition.js';
-import { CancelledError, InvalidRequestError } from './generated/errors.js';
+import { CancelledError, ClosedError, InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import { protocolVersion } from './generated/protocol.js';
 import { checkActions, type Guardrail, Guards, type Hook } from './guards.js';
@@ -11,6 +11,7 @@ import type { Host } from './host.js';
 import { type CallOptions, cleaned, given, optionsOf } from './options.js';
 import type { Connection } from './rpc/connection.js';
 import { startRuntime } from './rpc/process.js';
+import { Signals } from './rpc/signals.js';
 import type { InputSchema } from './schema.js';
 import type { Session } from './session.js';
 import { type HarnessOptions, type Setup, setupOf } from './setup.js';
@@ -37,7 +38,9 @@ export class Harness {
   #last: Promise<unknown> = Promise.resolve(); // of all registrations
 
   private constructor(connection: Connection, { runtime, capabilities }: wire.Initialized) {
-    this.#host = { connection, capabilities };
+    const ended = new AbortController();
+    void connection.closed.then((error) => ended.abort(error ?? new ClosedError('the harness was closed')));
+    this.#host = { connection, capabilities, ended: ended.signal, signals: new Signals() };
     this.#runtime = runtime;
     this.#tools.serve(connection);
     this.#guards.serve(connection);

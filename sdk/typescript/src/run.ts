@@ -1,9 +1,29 @@
-import { AlreadyResolvedError, InteractionNotFoundError } from './generated/errors.js';
+import { setImmediate as nextTurn, setTimeout as later } from 'node:timers/promises';
+
+import { AlreadyResolvedError, CancelledError, InteractionNotFoundError, QueueFullError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
-import { answerOf, type Handlers, handlersOf, type HandlerContext } from './handlers.js';
+import { answerOf, type HandlerContext, type Handlers, handlersOf, unless } from './handlers.js';
+import type { Host } from './host.js';
 import { type CallOptions, given, optionsOf } from './options.js';
-import type { Connection } from './rpc/connection.js';
+import { cancelled } from './rpc/requests.js';
 import { EventStream } from './stream.js';
+
+/** A run that is followed with handlers. */
+interface Following {
+  readonly handlers: Handlers;
+  readonly signal: AbortSignal | undefined;
+  /** Ends with the signal, and with the runtime; its reason is what the call fails with. */
+  readonly stop: AbortSignal;
+  /** The interactions that handlers were asked about. */
+  readonly asked: Set<string>;
+}
+
+async function tell({ handlers, stop }: Following, event: wire.Event): Promise<void> {
+  const told: unknown = handlers.onEvent?.(event);
+  if (typeof told === 'object' && told !== null) {
+    await unless(stop, Promise.resolve(told));
+  }
+}
 
 /** The handle on one turn's execution. It holds nothing that the runtime does not have: {@link Session.openRun} finds it again. */
 export class Run {
@@ -13,18 +33,22 @@ export class Run {
   readonly accepted: number;
   /** Whether the submission ID had been accepted before, so that this is the run of then (RU4). */
   readonly repeated: boolean;
-  readonly #connection: Connection;
+  readonly #host: Host;
   readonly #session: string;
   #seen: number; // number of the last event that events() has given
 
   /** @internal */
-  constructor(connection: Connection, reference: wire.RunReference) {
+  constructor(host: Host, reference: wire.RunReference) {
     this.id = reference.run;
     this.accepted = reference.accepted;
     this.repeated = reference.repeated === true;
-    this.#connection = connection;
+    this.#host = host;
     this.#session = reference.session;
     this.#seen = Math.max(0, reference.accepted - 1);
+  }
+
+  get #connection(): Host['connection'] {
+    return this.#host.connection;
   }
 
   /**
@@ -55,7 +79,9 @@ export class Run {
 
   /**
    * Goes to the end of the run. Handlers are called one at a time, each when its interaction comes up, while the rest of the run
-   * goes on; what somebody else answers meanwhile is left at that. What a handler throws ends the call, and leaves the run waiting.
+   * goes on. What a handler throws ends the call, and leaves the run waiting. One that has not answered is not waited for when
+   * somebody else answers or the turn ends: the call goes on then. When the signal ends, or the runtime, the call ends too. The
+   * handler is told by the signal of its second argument.
    *
    * The result's status is "interrupted" if the run waits for what no handler answers: an interaction that was left open, or a
    * credential.
@@ -73,54 +99,112 @@ export class Run {
 
   /** @internal resultWith with handlers that are checked. */
   async follow(handlers: Handlers, signal: AbortSignal | undefined): Promise<wire.Result> {
-    const leftOpen = new Set<string>();
-    for (;;) {
-      const result = await this.#round(handlers, leftOpen, signal);
-      if (result !== undefined) {
-        return result;
+    const { ended, signals } = this.#host;
+    const stop = new AbortController();
+    const unhear = [
+      signals.on(ended, () => stop.abort(ended.reason)),
+      signal && signals.on(signal, () => stop.abort(cancelled(signal, { run: this.id }))),
+    ];
+    const following: Following = { handlers, signal, stop: stop.signal, asked: new Set() };
+    try {
+      for (;;) {
+        const result = await this.#round(following);
+        if (result !== undefined) {
+          return result;
+        }
+      }
+    } finally {
+      for (const one of unhear) {
+        one?.();
       }
     }
   }
 
   /** Follows the run until it ends or waits; undefined when what it waits for was answered. */
-  async #round(handlers: Handlers, leftOpen: Set<string>, signal: AbortSignal | undefined): Promise<wire.Result | undefined> {
-    for await (const event of this.events({ signal })) {
-      await handlers.onEvent?.(event);
+  async #round(following: Following): Promise<wire.Result | undefined> {
+    const { signal } = following;
+    const events = this.events({ signal });
+    for await (const event of events) {
+      await tell(following, event);
       if (event.type === 'interaction_required') {
         // By the state and not by the event: a replayed event may be about something that was answered long ago.
-        const state = await this.#connection.request('session/state', { session: this.#session }, { signal });
-        await this.#answer(handlers, state.interactions ?? [], leftOpen, signal);
+        const open = async (): Promise<wire.Interaction[]> =>
+          (await this.#connection.request('session/state', { session: this.#session }, { signal })).interactions ?? [];
+        while (await this.#answer(following, await open(), events)) {
+          // What was open when the handler was asked may not be any more.
+        }
       }
     }
     const result = await this.result({ signal });
     if (result.status !== 'interrupted') {
       // The loop ended where the run waited: what came behind the answer is still to be told.
       for await (const event of this.events({ signal })) {
-        await handlers.onEvent?.(event);
+        await tell(following, event);
       }
       return result;
     }
-    const answered = await this.#answer(handlers, result.interactions ?? [], leftOpen, signal);
+    const answered = await this.#answer(following, result.interactions ?? []);
     return answered ? undefined : result;
   }
 
-  /** Lets the handlers answer what is open of this run, and says whether anything was. */
-  async #answer(handlers: Handlers, open: readonly wire.Interaction[], leftOpen: Set<string>, signal: AbortSignal | undefined): Promise<boolean> {
-    let answered = false;
-    const context: HandlerContext = { signal };
+  /** Lets the handlers answer what is open of this run, up to the first that is closed by it, and says whether one was. */
+  async #answer(following: Following, open: readonly wire.Interaction[], events?: EventStream): Promise<boolean> {
     for (const interaction of open) {
-      if (interaction.run !== this.id || leftOpen.has(interaction.id)) {
+      if (interaction.run !== this.id || following.asked.has(interaction.id)) {
         continue;
       }
-      const answer = await answerOf(handlers, interaction, context);
-      if (answer === undefined) {
-        leftOpen.add(interaction.id);
-        continue;
+      following.asked.add(interaction.id);
+      const answer = await this.#ask(following, interaction, events);
+      if (answer === 'over') {
+        return true;
       }
-      await this.#resolve(interaction.id, answer, signal);
-      answered = true;
+      if (answer !== undefined) {
+        await this.#resolve(interaction.id, answer, following.signal);
+        return true;
+      }
     }
-    return answered;
+    return false;
+  }
+
+  /** What the handler answers: undefined to leave it open, 'over' if the interaction was closed before it said anything. */
+  async #ask({ handlers, stop }: Following, interaction: wire.Interaction, events: EventStream | undefined): Promise<wire.Answer | 'over' | undefined> {
+    const ended = new AbortController(); // for the handler
+    const told = new AbortController(); // it has answered, or nobody waits for that
+    try {
+      const context: HandlerContext = { signal: ended.signal };
+      const answer = await unless(stop, Promise.race([answerOf(handlers, interaction, context), this.#over(interaction.id, told.signal, events)]));
+      if (answer === 'over') {
+        ended.abort(new CancelledError(`interaction ${interaction.id} is closed: it was answered elsewhere, or its turn has ended`));
+      }
+      return answer;
+    } catch (error) {
+      ended.abort(error);
+      throw error;
+    } finally {
+      told.abort();
+    }
+  }
+
+  /** Waits until an interaction is closed, whoever does it. */
+  async #over(interaction: string, told: AbortSignal, events: EventStream | undefined): Promise<'over'> {
+    await nextTurn(); // most handlers have answered then
+    while (!told.aborted) {
+      events?.rest(); // so that a run that is followed has one subscription
+      try {
+        for await (const event of new EventStream({ connection: this.#connection, signal: told, query: () => ({ session: this.#session, after: this.#seen }) })) {
+          if (event.type === 'interaction_resolved' ? event.data.id === interaction : event.run === this.id && event.type === 'turn_ended') {
+            break;
+          }
+        }
+        break;
+      } catch (error) {
+        if (!(error instanceof QueueFullError)) {
+          throw error;
+        }
+        await later(1_000, undefined, { ref: false, signal: told }); // all subscriptions of the connection are in use
+      }
+    }
+    return 'over';
   }
 
   /** Resolves an interaction, by us, or by somebody else or the turn's cancellation meanwhile. */

@@ -23,7 +23,7 @@ export type RunWithOptions = Handlers & TurnOptions;
 export class Session {
   readonly #host: Host;
   readonly #reference: wire.SessionReference;
-  readonly #streams = new Set<EventStream>();
+  readonly #streams = new Set<EventStream>(); // those that hold something at the runtime
   #closed = false;
 
   /** @internal */
@@ -154,7 +154,7 @@ export class Session {
     const { options: turn, signal } = given<wire.TurnOptions>('session.compact', options, optionsOf.turn);
     requireOptions(this.#host.capabilities, 'turn', turn);
     const run = await this.#usable().request('session/compact', { session: this.id, options: turn }, { signal, settle: true });
-    return new Run(this.#host.connection, run).result({ signal });
+    return new Run(this.#host, run).result({ signal });
   }
 
   /**
@@ -191,10 +191,9 @@ export class Session {
     const stream = new EventStream({
       connection,
       signal,
-      query: () => ({ session: this.id, ...from }),
-      onEnd: () => this.#streams.delete(stream),
+      query: () => (this.#closed ? undefined : { session: this.id, ...from }),
+      onHold: (holds) => (holds ? this.#streams.add(stream) : this.#streams.delete(stream)),
     });
-    this.#streams.add(stream);
     return stream;
   }
 
@@ -202,7 +201,7 @@ export class Session {
   async openRun(id: string, options?: CallOptions): Promise<Run> {
     const { signal } = given('session.openRun', options, optionsOf.wait);
     const run = idOf('session.openRun', 'a run', id);
-    return new Run(this.#host.connection, await this.#request('run/get', { session: this.id, run }, signal));
+    return new Run(this.#host, await this.#request('run/get', { session: this.id, run }, signal));
   }
 
   /**
@@ -245,7 +244,7 @@ export class Session {
 
   async #submit(call: string, message: Message, turn: unknown): Promise<{ run: Run; signal: AbortSignal | undefined }> {
     return this.#sent(call, message, turn, async (connection, submission, signal) => ({
-      run: new Run(connection, await connection.request('turn/submit', submission, { signal, settle: true })),
+      run: new Run(this.#host, await connection.request('turn/submit', submission, { signal, settle: true })),
       signal,
     }));
   }

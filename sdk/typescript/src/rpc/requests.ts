@@ -1,6 +1,7 @@
 /** The requests of a connection that have no answer yet. */
 import type { OpenWorkerError } from '../generated/errors.js';
 import { CancelledError } from '../generated/errors.js';
+import { Signals } from './signals.js';
 
 /** How a request waits. */
 export interface RequestOptions {
@@ -18,13 +19,15 @@ interface Pending {
   readonly reject: (error: Error) => void;
   readonly signal: AbortSignal | undefined;
   readonly settle: boolean;
+  /** Hears of the signal no more. */
+  readonly unhear: (() => void) | undefined;
 }
 
 /** Holds what waits, by id, and forgets it with its answer. */
 export class Requests {
   readonly #cancel: (id: string) => void;
   readonly #pending = new Map<string, Pending>();
-  readonly #listeners = new Map<AbortSignal, Listener>();
+  readonly #signals = new Signals();
   #last = 0;
 
   /** `cancel` tells the runtime that a request is given up. */
@@ -37,16 +40,8 @@ export class Requests {
     this.#last++;
     const id = `c${this.#last}`;
     const signal = options?.signal;
-    this.#pending.set(id, { resolve, reject, signal, settle: options?.settle === true });
-    if (signal !== undefined) {
-      let listener = this.#listeners.get(signal);
-      if (listener === undefined) {
-        listener = new Listener((aborted) => this.#aborted(aborted));
-        this.#listeners.set(signal, listener);
-        signal.addEventListener('abort', listener);
-      }
-      listener.ids.add(id);
-    }
+    const unhear = signal && this.#signals.on(signal, () => this.#aborted(id));
+    this.#pending.set(id, { resolve, reject, signal, settle: options?.settle === true, unhear });
     return id;
   }
 
@@ -73,40 +68,16 @@ export class Requests {
       return undefined;
     }
     this.#pending.delete(id);
-    const { signal } = pending;
-    const listener = signal && this.#listeners.get(signal);
-    if (signal !== undefined && listener !== undefined) {
-      listener.ids.delete(id);
-      if (listener.ids.size === 0) {
-        this.#listeners.delete(signal);
-        signal.removeEventListener('abort', listener);
-      }
-    }
+    pending.unhear?.();
     return pending;
   }
 
-  #aborted(ids: ReadonlySet<string>): void {
-    for (const id of ids) {
-      this.#cancel(id);
-      const pending = this.#pending.get(id);
-      if (pending?.signal !== undefined && !pending.settle) {
-        this.fail(id, cancelled(pending.signal));
-      }
+  #aborted(id: string): void {
+    this.#cancel(id);
+    const pending = this.#pending.get(id);
+    if (pending?.signal !== undefined && !pending.settle) {
+      this.fail(id, cancelled(pending.signal));
     }
-  }
-}
-
-/** Listens to a signal for all requests that have it: it may be the one of a whole application, and Node warns of many listeners. */
-class Listener {
-  readonly ids = new Set<string>();
-  readonly #aborted: (ids: ReadonlySet<string>) => void;
-
-  constructor(aborted: (ids: ReadonlySet<string>) => void) {
-    this.#aborted = aborted;
-  }
-
-  handleEvent(): void {
-    this.#aborted(this.ids);
   }
 }
 

@@ -142,10 +142,7 @@ suite('bodies', () => {
   for (const [what, value, message] of unreadable) {
     test(`end with ${what}: whoever waits is told, and so is who asks later`, async () => {
       const bodies = new Bodies();
-      const throws = (): never => {
-        throw value(); // eslint-disable-line only-throw-error
-      };
-      await assert.rejects(bodies.run(call('c'), never, undefined, throws), { code: 'tool_failed', message });
+      await assert.rejects(bodies.run(call('c'), never, undefined, () => Promise.reject(value())), { code: 'tool_failed', message });
       assert.deepEqual(bodies.inspect(call('c', 1, 2)), { outcome: 'failed', output: message });
     });
   }

@@ -1,50 +1,12 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { suite, test } from 'node:test';
 
-import { AlreadyResolvedError, InteractionNotFoundError, InvalidRequestError, SessionBusyError } from '../../src/generated/errors.js';
-import type { Event, Interaction } from '../../src/generated/protocol.js';
-import type { Session } from '../../src/session.js';
-import { type Answers, failure, FakeConnection, newSession, untilAborted } from './fake.js';
-
-const time = '2026-01-01T00:00:00Z';
-
-function event(number: number, type = 'turn_started'): Event {
-  return { number, type, time, run: 's1-r1' } as unknown as Event;
-}
-
-const delta = { type: 'text_delta', time, run: 's1-r1', data: { call: 1, attempt: 1, epoch: 1, from: 0, text: 'a' } } as const;
-
-/** A runtime with events: each subscription gives those behind its number, `at` a time, and ends or waits. */
-function journal(events: readonly Event[], { at = 2, waits = false }: { at?: number; waits?: boolean } = {}): Answers {
-  const places = new Map<string, Event[]>();
-  return {
-    'event/subscribe': ({ after = 0 }) => {
-      const subscription = `e${places.size + 1}`;
-      places.set(subscription, events.filter(({ number }) => number === undefined || number > after));
-      return { subscription };
-    },
-    'event/next': ({ subscription }, { signal }) => {
-      const left = places.get(subscription) ?? [];
-      const given = left.splice(0, at);
-      return given.length === 0 && waits ? untilAborted(signal) : { events: given, end: left.length === 0 && !waits };
-    },
-  };
-}
-
-async function numbers(events: AsyncIterable<Event>): Promise<(number | undefined)[]> {
-  const seen: (number | undefined)[] = [];
-  for await (const { number } of events) {
-    seen.push(number);
-  }
-  return seen;
-}
-
-/** Turns of the event loop, until something is so. */
-async function until(met: () => boolean): Promise<void> {
-  while (!met()) {
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
+import { SessionBusyError } from '../../src/generated/errors.js';
+import { EventStream } from '../../src/stream.js';
+import { FakeRuntime } from '../rpc/fake-runtime.js';
+import { failure, FakeConnection, newSession } from './fake.js';
+import { delta, event, journal, numbers, until, untilLater } from './journal.js';
 
 suite("a run's events", () => {
   test('begin with its turn_accepted and come in order, with what is live between them', async () => {
@@ -125,6 +87,77 @@ suite("a run's events", () => {
   });
 });
 
+suite('streams of events', () => {
+  test('of one signal, however many, have one listener on it, and none when they are over', async () => {
+    const runtime = new FakeRuntime();
+    const warned: string[] = [];
+    const note = ({ message }: Error): void => void warned.push(message);
+    process.on('warning', note);
+    runtime.serve(({ method }) => (method === 'event/subscribe' ? { subscription: 's' } : { events: [event(1)], end: true }));
+    const { signal } = new AbortController();
+    const streams = Array.from({ length: 30 }, () => new EventStream({ connection: runtime.peer, signal, query: () => ({ session: 's1' }) }));
+    const first = Promise.all(streams.map((stream) => stream.next()));
+    assert.ok(getEventListeners(signal, 'abort').length <= 1);
+    await first;
+    assert.deepEqual(getEventListeners(signal, 'abort'), []);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', note);
+    assert.deepEqual(warned, []);
+  });
+
+  test('that nobody reads hold nothing, and those that were dropped let go of the runtime, and go on when they are wanted', async () => {
+    const connection = new FakeConnection(journal([event(1), event(2), event(3)], { at: 2, waits: true }));
+    const holds: boolean[] = [];
+    const stream = new EventStream({ connection, signal: undefined, query: () => ({ session: 's1' }), onHold: (held) => holds.push(held), idleMs: 1 });
+    assert.deepEqual([connection.sent.length - connection.of('initialize').length, holds], [0, []]);
+    assert.equal((await stream.next()).value?.number, 1);
+    assert.deepEqual(holds, [true]);
+    await untilLater(() => connection.of('event/unsubscribe').length === 1);
+    assert.deepEqual(holds, [true, false]);
+    assert.deepEqual([(await stream.next()).value?.number, (await stream.next()).value?.number], [2, 3]);
+    assert.deepEqual(connection.of('event/subscribe'), [{ session: 's1' }, { session: 's1', after: 2 }]);
+    await untilLater(() => connection.of('event/unsubscribe').length === 2);
+    assert.equal(holds.at(-1), false);
+  });
+
+  test('are not let go of while somebody waits for an event', async () => {
+    let come: ((batch: unknown) => void) | undefined;
+    const connection = new FakeConnection({
+      'event/subscribe': () => ({ subscription: 'e1' }),
+      'event/next': () => (connection.of('event/next').length === 1 ? { events: [event(1)] } : new Promise((resolve) => {
+        come = resolve;
+      })),
+    });
+    const stream = new EventStream({ connection, signal: undefined, query: () => ({ session: 's1' }), idleMs: 1 });
+    await stream.next();
+    const waiting = stream.next();
+    await new Promise((resolve) => setTimeout(resolve, 5)); // the minute, which is a millisecond here
+    come?.({ events: [event(2)] });
+    assert.equal((await waiting).value?.number, 2);
+    assert.deepEqual([connection.of('event/subscribe').length, connection.of('event/unsubscribe')], [1, []]);
+    await stream.return();
+  });
+
+  test('of a session value that was closed end, also those that were not begun', async () => {
+    const connection = new FakeConnection(journal([event(1)], { waits: true }));
+    const session = await newSession(connection);
+    const stream = session.events();
+    await session.close();
+    assert.deepEqual(await stream.next(), { done: true, value: undefined });
+    assert.deepEqual(connection.of('event/subscribe'), []);
+  });
+
+  test('whose signal has ended give nothing any more, also of what had come', async () => {
+    const connection = new FakeConnection(journal([event(1), event(2)], { waits: true }));
+    const abort = new AbortController();
+    const stream = (await newSession(connection)).events({ signal: abort.signal });
+    await stream.next();
+    abort.abort();
+    assert.equal((await failure(stream.next())).code, 'cancelled');
+    assert.deepEqual(connection.of('event/unsubscribe'), [{ subscription: 'e1' }]);
+  });
+});
+
 suite('a streamed run', () => {
   test('can be ranged over at once, and finished', async () => {
     const connection = new FakeConnection(journal([event(2), event(3)]));
@@ -170,108 +203,6 @@ suite('a streamed run', () => {
       assert.equal((await failure(look as Promise<unknown>)).code, 'session_busy');
     }
   });
-});
-
-const approval: Interaction = { id: 'i1', kind: 'approval', run: 's1-r1', asked: time };
-const question: Interaction = { id: 'i2', kind: 'question', run: 's1-r1', question: { text: 'Which?' }, asked: time };
-const unknown: Interaction = { id: 'i3', kind: 'unknown_outcome', run: 's1-r1', asked: time };
-
-/** A run that waits for interactions until each is resolved. */
-function asking(open: Interaction[], resolve: (interaction: string) => void = () => undefined): Answers {
-  let subscriptions = 0;
-  return {
-    'event/subscribe': () => ({ subscription: `e${++subscriptions}` }),
-    'event/next': ({ subscription }) => ({ events: subscription === 'e1' ? [event(2, 'turn_accepted'), event(3, 'interaction_required')] : [event(9, 'turn_ended')], end: true }),
-    'session/state': () => ({ interactions: [...open, { ...approval, id: 'of another run', run: 's1-r0' }] }),
-    'interaction/resolve': ({ interaction }) => {
-      open.splice(open.findIndex(({ id }) => id === interaction), 1);
-      resolve(interaction);
-    },
-    'run/result': () => ({ run: 's1-r1', status: open.length > 0 ? 'interrupted' : 'completed', interactions: [...open], text: '', modelCalls: 1, auto_approved: 0, usage: {} }),
-  };
-}
-
-function answers(connection: FakeConnection): unknown[] {
-  return (connection.of('interaction/resolve') as { interaction: string; answer: unknown }[]).map(({ interaction, answer }) => [interaction, answer]);
-}
-
-suite('handlers', () => {
-  test('answer each kind, one at a time, and the run goes to its end', async () => {
-    const connection = new FakeConnection(asking([approval, question, unknown]));
-    const types: string[] = [];
-    const result = await (await newSession(connection)).runWith('hi', {
-      onApproval: ({ id }) => ({ decision: 'allow', by: id }),
-      onQuestion: async ({ question: asked }) => ({ decision: 'answered', answers: [asked.text] }),
-      onUnknownOutcome: () => ({ decision: 'succeeded', output: '' }),
-      onEvent: ({ type }) => types.push(type),
-      submissionId: 'x',
-    });
-    assert.equal(result.status, 'completed');
-    assert.deepEqual(answers(connection), [['i1', { decision: 'allow', by: 'i1' }], ['i2', { decision: 'answered', answers: ['Which?'] }], ['i3', { decision: 'succeeded', output: '' }]]);
-    assert.deepEqual(types.slice(0, 2), ['turn_accepted', 'interaction_required']);
-    assert.deepEqual(connection.of('turn/submit'), [{ session: 's1', text: 'hi', options: { submissionId: 'x' } }]);
-  });
-
-  test('are asked once for what they leave open, and the run is left waiting for it', async () => {
-    const connection = new FakeConnection(asking([approval, question]));
-    let asked = 0;
-    const result = await (await newSession(connection)).runWith('hi', { onApproval: () => void asked++, onQuestion: () => ({ decision: 'skipped' }) });
-    assert.deepEqual([result.status, result.interactions?.map(({ id }) => id), asked], ['interrupted', ['i1'], 1]);
-    assert.deepEqual(answers(connection), [['i2', { decision: 'skipped' }]]);
-  });
-
-  for (const [who, error] of [['somebody else', new AlreadyResolvedError('resolved')], ["the turn's end", new InteractionNotFoundError('gone')]] as const) {
-    test(`are content with what ${who} came before them with`, async () => {
-      const connection = new FakeConnection(
-        asking([approval], () => {
-          throw error;
-        }),
-      );
-      const result = await (await newSession(connection)).runWith('hi', { onApproval: () => ({ decision: 'deny', reason: 'no' }) });
-      assert.equal(result.status, 'completed');
-    });
-  }
-
-  test('that throw end the call, and resolve nothing', async () => {
-    const connection = new FakeConnection(asking([approval]));
-    const error = await failure(
-      (await newSession(connection)).runWith('hi', {
-        onApproval: () => {
-          throw new RangeError('nobody is there');
-        },
-      }),
-    );
-    assert.deepEqual([error.name, error.message], ['RangeError', 'nobody is there']);
-    assert.deepEqual(answers(connection), []);
-  });
-
-  test('whose answer the runtime refuses end the call with what it says', async () => {
-    const connection = new FakeConnection(
-      asking([approval], () => {
-        throw new InvalidRequestError('that does not fit');
-      }),
-    );
-    assert.equal((await failure((await newSession(connection)).runWith('hi', { onApproval: () => ({ decision: 'skipped' }) }))).message, 'that does not fit');
-  });
-
-  const refused: [what: string, call: (session: Session) => Promise<unknown>, message: RegExp][] = [
-    ['no handlers', (session) => session.runWith('hi', undefined as never), /the handlers of session\.runWith are undefined/],
-    ['a handler that is none', (session) => session.runWith('hi', { onApproval: true as never }), /onApproval of session\.runWith is a boolean; give a function/],
-    ['a handler that is misspelt', (session) => session.runWith('hi', { onApprove: () => undefined } as never), /does not know "onApprove"/],
-    ['an answer that is a word', (session) => session.resolve('i1', 'allow' as never), /the answer of session\.resolve is a string; give one as in \{ decision: 'allow' \}/],
-    ['an answer without a decision', (session) => session.resolve('i1', { by: 'me' } as never), /has no decision/],
-    ['an answer with a field that is misspelt', (session) => session.resolve('i1', { decision: 'deny', reasons: 'x' } as never), /did you mean "reason"\?/],
-    ['an interaction for its ID', (session) => session.resolve(approval as never, { decision: 'allow' }), /was given an object for an interaction; give its ID/],
-  ];
-  for (const [what, call, message] of refused) {
-    test(`are refused where they are ${what}`, async () => {
-      const connection = new FakeConnection();
-      const error = await failure(call(await newSession(connection)));
-      assert.equal(error.code, 'invalid_request');
-      assert.match(error.message, message);
-      assert.deepEqual([...connection.of('turn/submit'), ...connection.of('interaction/resolve')], []);
-    });
-  }
 });
 
 suite('what is read by pages', () => {

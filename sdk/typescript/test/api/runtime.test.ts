@@ -70,7 +70,7 @@ suite('with the runtime', { concurrency: true }, () => {
   test('a side effect that outlasts its time is for a person to decide on, and begun once; what it comes to in the end counts', async (t) => {
     await using harness = await open(directory(t));
     let begun = 0;
-    let end: (output: string) => void = () => undefined;
+    let end: ((output: string) => void) | undefined;
     harness.registerTool({
       name: 'pay',
       inputSchema: { type: 'object' },
@@ -92,7 +92,7 @@ suite('with the runtime', { concurrency: true }, () => {
         break;
       }
     }
-    end('paid');
+    end?.('paid');
     const result = await run.result();
     assert.match(result.text, /pay returned “paid”/);
     assert.equal(begun, 1);
@@ -118,6 +118,39 @@ suite('with the runtime', { concurrency: true }, () => {
     for (const later of [session.events(), session.events({ after: 2 }), run.events()]) {
       assert.equal((await failure(later.next())).code, 'session_deleted');
     }
+  });
+
+  test('a handler that does not answer is not waited for when somebody else does, the turn is cancelled or the harness closed', async (t) => {
+    const dir = directory(t);
+    const harness = await open(dir);
+    harness.registerTool({ name: 'pay', inputSchema: { type: 'object' }, execute: () => 'paid' });
+    const agent = harness.createAgent({ name: 'a', tools: ['pay'], defaultModel });
+    const ask = async () => {
+      const session = await agent.newSession();
+      let asked: ((told: { id: string; signal: AbortSignal }) => void) | undefined;
+      const told = new Promise<{ id: string; signal: AbortSignal }>((resolve) => {
+        asked = resolve;
+      });
+      const running = session.runWith('use pay', {
+        onApproval: ({ id }, { signal }) => {
+          asked?.({ id, signal });
+          return new Promise(() => undefined);
+        },
+      });
+      running.catch(() => undefined);
+      return { session, running, ...(await told) };
+    };
+    const answered = await ask();
+    await answered.session.resolve(answered.id, { decision: 'allow' });
+    assert.match((await answered.running).text, /pay returned “paid”/);
+    assert.equal(answered.signal.aborted, true);
+    const cancelled = await ask();
+    await cancelled.session.cancel();
+    assert.equal((await cancelled.running).status, 'cancelled');
+    const left = await ask();
+    await harness.close();
+    assert.equal((await failure(left.running)).code, 'closed');
+    assert.equal(left.signal.aborted, true);
   });
 
   test('an output that is too long is cut once, with its whole length', async (t) => {

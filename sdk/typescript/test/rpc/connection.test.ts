@@ -34,6 +34,17 @@ async function failure(promise: Promise<unknown>): Promise<Error> {
   return error;
 }
 
+function throws(): never {
+  throw new Error('no');
+}
+
+/** A value of which nothing can be asked. */
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
 suite('requests of the client', () => {
   test('with half a character are refused, and what looks like one is not', async () => {
     const runtime = new FakeRuntime();
@@ -239,14 +250,6 @@ suite('requests of the runtime', () => {
     assert.deepEqual((await runtime.hears(1))[0]?.result, { secret: 'second' });
   });
 
-  const throws = (): never => {
-    throw new Error('no');
-  };
-  const revoked = (): object => {
-    const { proxy, revoke } = Proxy.revocable({}, {});
-    revoke();
-    return proxy;
-  };
   const circle: Record<string, unknown> = {};
   circle['self'] = circle;
   const thrown: readonly [name: string, value: unknown, error: object][] = [
