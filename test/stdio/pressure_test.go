@@ -121,10 +121,11 @@ func TestTurnsGoOnWhileTheClientReadsNothing(t *testing.T) {
 	}
 }
 
-// What waits for a client is bounded: one that asks on and on and reads nothing loses its runtime, and not the machine's memory.
+// What waits for a client is bounded: one that asks on and on and reads nothing loses its runtime, which says why, and not the
+// machine's memory.
 func TestAClientThatAsksOnAndOnAndReadsNothingLosesItsRuntime(t *testing.T) {
 	t.Parallel()
-	r := child.Start(t, child.Config{Binary: binary, Unread: true, Cut: true})
+	r := child.Start(t, child.Config{Binary: binary, Unread: true, Cut: true, Noisy: true})
 	r.Line(child.RequestLine("i", rpc.MethodInitialize, hello))
 	id := strings.Repeat("x", 1<<20-100) // comes back with each answer
 	highest := 0
@@ -144,6 +145,10 @@ func TestAClientThatAsksOnAndOnAndReadsNothingLosesItsRuntime(t *testing.T) {
 	case <-r.Ended():
 	case <-time.After(child.Patience):
 		t.Error("the runtime goes on")
+	}
+	r.Read()
+	if code := r.Exit(); code != 1 || strings.Count(r.Stderr(), "level=ERROR") != 1 || !strings.Contains(r.Stderr(), "has taken nothing for 30s") {
+		t.Errorf("it ended with %d, and said: %s", code, r.Stderr())
 	}
 	t.Logf("it had %d MiB", highest>>20)
 	if highest > 1_200<<20 {

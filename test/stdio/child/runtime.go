@@ -106,7 +106,7 @@ func Start(t testing.TB, cfg Config) *Runtime {
 	return r
 }
 
-var logLine = regexp.MustCompile(`^(time=\S+ level=[A-Z]+ msg=|openworker: )`)
+var logLine = regexp.MustCompile(`^(time=\S+ level=[A-Z]+ msg=|error: [a-z_]+: )`)
 
 // noLog is the first line that is not one of a log, "" if there is none.
 func noLog(text string) string {
