@@ -1,8 +1,8 @@
-import { InvalidRequestError } from './generated/errors.js';
+import { CheckFailedError, GuardrailFailedError, HookFailedError, InvalidRequestError, type OpenWorkerError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import type { Connection, Handler } from './rpc/connection.js';
 import { cleaned, type Fields, plain } from './options.js';
-import { kindOf } from './text.js';
+import { isOf, kindOf } from './text.js';
 
 /** Where a guardrail looks (GR1): at what the user says before it is stored, at what a model is sent, at tools' results, at answers. */
 export type GuardPoint = wire.Unit['point'];
@@ -45,7 +45,10 @@ export interface Guardrail {
   readonly name: string;
   /** Where it looks, at least one. */
   readonly points: readonly GuardPoint[];
-  /** Gives the verdict. Where it throws, takes too long or gives none, nothing passes: guardrail_failed (GR2). */
+  /**
+   * Gives the verdict. Where it throws, takes too long or gives none, nothing passes: guardrail_failed (GR2). Of what it throws,
+   * which may quote the text, only the class is told; this process has it as the cause of a warning.
+   */
   check(unit: GuardrailUnit): Verdict | Promise<Verdict>;
   /** Bounds one check, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number | undefined;
@@ -97,21 +100,23 @@ export class Guards {
 
   /** Answers the runtime's questions to guardrails and hooks. */
   serve(connection: Connection): void {
-    connection.handle('guardrail/check', async ({ callback: _, guardrail, ...unit }, signal) => {
-      const rail = found(this.#guardrails, guardrail);
-      return verdictOf(guardrail, await rail.check({ ...unit, signal }), ['allow', 'redact', 'block']);
-    });
-    connection.handle('hook/beforeModel', async ({ callback: _, hook, ...call }, signal) => {
-      const refusal = await found(this.#hooks, hook).beforeModel?.({ ...call, signal });
-      return vetoOf(hook, refusal);
-    });
-    connection.handle('hook/toolResult', async ({ callback: _, hook, ...result }, signal) => {
-      const output = await found(this.#hooks, hook).toolResult?.({ ...result, signal });
-      if (output !== undefined && typeof output !== 'string') {
-        throw new InvalidRequestError(`toolResult of hook "${hook}" returned ${kindOf(output)}; return a string, or nothing to leave the result`);
-      }
-      return { output: output ?? result.output };
-    });
+    connection.handle('guardrail/check', ({ callback: _, guardrail, ...unit }, signal) =>
+      asked(`guardrail "${guardrail}"`, GuardrailFailedError, signal, async () =>
+        verdictOf(guardrail, await found(this.#guardrails, guardrail).check({ ...unit, signal }), ['allow', 'redact', 'block']),
+      ),
+    );
+    connection.handle('hook/beforeModel', ({ callback: _, hook, ...call }, signal) =>
+      asked(`hook "${hook}"`, HookFailedError, signal, async () => vetoOf(hook, await found(this.#hooks, hook).beforeModel?.({ ...call, signal }))),
+    );
+    connection.handle('hook/toolResult', ({ callback: _, hook, ...result }, signal) =>
+      asked(`hook "${hook}"`, HookFailedError, signal, async () => {
+        const output: unknown = await found(this.#hooks, hook).toolResult?.({ ...result, signal });
+        if (output !== undefined && typeof output !== 'string') {
+          throw new Unusable(`toolResult of hook "${hook}" returned ${kindOf(output)}; return a string, or nothing to leave the result`);
+        }
+        return { output: output ?? result.output };
+      }),
+    );
   }
 
   /** Adds a guardrail, and says what to register. */
@@ -146,7 +151,44 @@ export class Guards {
 
 /** What the runtime calls for the application's own check of actions. */
 export function checkActions(check: CheckAction): Handler<'action/check'> {
-  return async ({ callback: _, ...action }, signal) => verdictOf('checkAction', await check({ ...action, signal }), ['allow', 'block']);
+  return ({ callback: _, ...action }, signal) =>
+    asked('checkAction', CheckFailedError, signal, async () => verdictOf('checkAction', await check({ ...action, signal }), ['allow', 'block']));
+}
+
+/** That an application's code gave nothing of use, in words of ours. */
+class Unusable extends Error {}
+
+/**
+ * Asks an application's code. What it throws may quote the text that it was shown, and an error is stored: so the runtime is told
+ * its class alone, and this process has the rest, as the cause of a warning.
+ */
+async function asked<R>(what: string, Failure: new (message: string) => OpenWorkerError, signal: AbortSignal, ask: () => Promise<R>): Promise<R> {
+  try {
+    return await ask();
+  } catch (thrown) {
+    if (isOf(thrown, Unusable)) {
+      throw new Failure(thrown.message);
+    }
+    const told = `it threw ${classOf(thrown)}`;
+    if (!signal.aborted) {
+      const warning = new Error(`${what} failed: ${told}; process.on('warning') has it as the cause of this warning`, { cause: thrown });
+      process.emitWarning(Object.assign(warning, { name: 'OpenWorkerWarning' }));
+    }
+    throw new Failure(told);
+  }
+}
+
+/** The class of what was thrown, or its kind: nothing that it says. */
+function classOf(thrown: unknown): string {
+  if (typeof thrown !== 'object' || thrown === null) {
+    return kindOf(thrown);
+  }
+  try {
+    const { name } = thrown.constructor as { readonly name?: unknown };
+    return typeof name === 'string' && /^\w{1,64}$/.test(name) ? `a value of class ${name}` : 'an object';
+  } catch {
+    return 'an object'; // that cannot be asked
+  }
 }
 
 /** The fields of a guardrail or hook, whose functions are not looked at yet. */
@@ -189,7 +231,7 @@ function verdictOf(name: string, given: unknown, actions: readonly Verdict['acti
       return action === 'allow' ? { action } : { action, ...reason };
     }
   }
-  throw new InvalidRequestError(
+  throw new Unusable(
     `"${name}" returned ${action === undefined ? kindOf(given) : 'no such verdict'}; return ${actions.map((one) => `${one}()`).join(' or ')}`,
   );
 }
@@ -200,7 +242,7 @@ function vetoOf(name: string, refusal: unknown): wire.Veto {
   }
   const { veto: refused, reason } = (typeof refusal === 'object' && refusal !== null ? refusal : {}) as Record<string, unknown>;
   if (typeof refused !== 'boolean') {
-    throw new InvalidRequestError(`beforeModel of hook "${name}" returned ${kindOf(refusal)}; return veto(reason), or nothing`);
+    throw new Unusable(`beforeModel of hook "${name}" returned ${kindOf(refusal)}; return veto(reason), or nothing`);
   }
   return { veto: refused, ...reasonOf(reason) };
 }
@@ -212,7 +254,7 @@ function reasonOf(reason: unknown): { reason?: string } {
 function found<T>(registered: ReadonlyMap<string, T>, name: string): T {
   const guard = registered.get(name);
   if (guard === undefined) {
-    throw new InvalidRequestError(`"${name}" is not registered here`);
+    throw new Unusable(`"${name}" is not registered here`);
   }
   return guard;
 }

@@ -5,8 +5,9 @@ import { InvalidToolError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import type { Connection } from './rpc/connection.js';
 import { cleaned, type Fields, plain } from './options.js';
+import { reading } from './reading.js';
 import { type InputOf, inputOf, type InputSchema, jsonSchemaOf } from './schema.js';
-import { kindOf } from './text.js';
+import { kindOf, messageOf } from './text.js';
 
 /** What a body is told of its call (AG7). */
 export interface ToolContext {
@@ -101,12 +102,12 @@ export class Tools {
 
   /** Adds a tool, in place of one that declares the same and beside others of its name, and says what to register. */
   add(tool: ToolDefinition): wire.Tool {
-    const { timeoutMs, ...declaration } = checkedTool(tool);
-    const named = this.#tools.get(tool.name) ?? [];
+    const { declaration, timeoutMs } = checkedTool(tool);
+    const named = this.#tools.get(declaration.name) ?? [];
     const same = named.find((other) => isDeepStrictEqual(other.declaration, declaration));
     const added = same ?? { declaration, definition: tool };
     added.definition = tool;
-    this.#tools.set(tool.name, [...named.filter((other) => other !== same), added]);
+    this.#tools.set(declaration.name, [...named.filter((other) => other !== same), added]);
     return { ...declaration, inspect: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
   }
 
@@ -135,7 +136,7 @@ export class Tools {
     const { definition } = this.#found(call);
     const startBefore = call.startBefore === undefined ? undefined : Date.parse(call.startBefore);
     const body = async (stopped: AbortSignal): Promise<unknown> =>
-      definition.execute(await inputOf(definition.inputSchema, call.arguments), contextOf(call, stopped));
+      definition.execute(await inputOf(definition.inputSchema, structuredClone(call.arguments)), contextOf(call, stopped)); // its input is the body's to change
     return this.#bodies.run(attemptOf(call), signal, startBefore, body, definition.timeoutMs);
   }
 
@@ -165,20 +166,18 @@ export class Tools {
   }
 }
 
-function checkedTool(tool: unknown): wire.ToolDeclaration & { timeoutMs?: number } {
+function checkedTool(tool: unknown): { declaration: wire.ToolDeclaration; timeoutMs?: number } {
   if (typeof tool !== 'object' || tool === null) {
     throw new InvalidToolError(`registerTool was given ${kindOf(tool)}; give { name, description, inputSchema, execute }`);
   }
-  const { name } = tool as { name?: unknown };
+  const name = invalid(() => reading('registerTool', () => (tool as { readonly name?: unknown }).name));
   if (typeof name !== 'string' || name === '') {
     throw new InvalidToolError(`a tool's name is ${name === '' ? 'empty' : kindOf(name)}; give one as in "app.lookup"`);
   }
-  let fields: { description?: string; effect?: wire.Effect; timeoutMs?: number; inputSchema?: unknown; execute?: unknown; inspect?: unknown };
-  try {
-    fields = cleaned(`tool "${name}"`, plain(`tool "${name}"`, tool, toolFields), toolFields);
-  } catch (cause) {
-    throw new InvalidToolError((cause as Error).message, {}, { cause });
-  }
+  const what = `tool "${name}"`;
+  const fields: { description?: string; effect?: wire.Effect; timeoutMs?: number; inputSchema?: unknown; execute?: unknown; inspect?: unknown } = invalid(() =>
+    cleaned(what, plain(what, tool, toolFields), toolFields),
+  );
   checkName(name);
   const { description, effect, timeoutMs } = fields;
   if (typeof fields.execute !== 'function') {
@@ -190,13 +189,22 @@ function checkedTool(tool: unknown): wire.ToolDeclaration & { timeoutMs?: number
   if (timeoutMs !== undefined && timeoutMs <= 0) {
     throw new InvalidToolError(`timeoutMs of tool "${name}" is ${timeoutMs}; give milliseconds above 0, or leave it out`);
   }
-  return {
+  const declaration = {
     name,
     ...(description === undefined || description === '' ? {} : { description }),
     inputSchema: jsonSchemaOf(name, fields.inputSchema),
     ...(effect === undefined || effect === 'sideEffect' ? {} : { effect }), // a default is as good as absent (AG2), and so is an empty text
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
+  return { declaration, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+}
+
+/** What is wrong with a field is wrong with the tool. */
+function invalid<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (cause) {
+    throw new InvalidToolError(messageOf(cause), {}, { cause });
+  }
 }
 
 function checkName(name: string): void {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { suite, test } from 'node:test';
 import { z } from 'zod';
 
+import { SessionBusyError } from '../../src/generated/errors.js';
 import { allow, block, type Guardrail, type Hook, redact, veto } from '../../src/guards.js';
 import type { ToolContext } from '../../src/tools.js';
 import { setupOf } from '../../src/setup.js';
@@ -35,6 +37,20 @@ suite('a tool', () => {
     const { signal, ...rest } = told ?? assert.fail('it was not told');
     assert.equal(signal.aborted, false);
     assert.deepEqual(rest, { ...context, callId: `callbacks-c${calls}`, attempt: 1, epoch: 3, tool: 'app.add', arguments: { a: 1 } });
+  });
+
+  test('has the arguments as they came, whatever its body makes of its input', async () => {
+    const connection = new FakeConnection();
+    (await open(connection)).registerTool({
+      name: 't',
+      inputSchema: { type: 'object' },
+      execute(input, its) {
+        (input['to'] as string[]).push('bob');
+        input['more'] = 1;
+        return [input, its.arguments];
+      },
+    });
+    assert.deepEqual(await connection.call('tool/run', callOf('t', { to: ['ann'] })), { output: '[{"to":["ann","bob"],"more":1},{"to":["ann"]}]' });
   });
 
   test('keeps its object: a body may use this', async () => {
@@ -162,6 +178,56 @@ suite('a hook', () => {
   test('without a function is refused at once', async () => {
     const harness = await open(new FakeConnection());
     assert.throws(() => harness.registerHook({ name: 'h' }), /hook "h" has no function; give beforeModel or toolResult/);
+  });
+});
+
+suite('what an application\'s code throws', () => {
+  class SecretError extends TypeError {}
+  const thrown: [value: unknown, told: string][] = [
+    [new SecretError('cannot parse "SECRET"'), 'it threw a value of class SecretError'],
+    [new SessionBusyError('SECRET', { SECRET: 'SECRET' }), 'it threw a value of class SessionBusyError'],
+    [Object.assign(new Error('SECRET'), { name: 'SECRET' }), 'it threw a value of class Error'],
+    [Object.assign(new Error('SECRET'), { constructor: { name: 'a SECRET' } }), 'it threw an object'],
+    ['SECRET', 'it threw a string'],
+    [{ SECRET: 1 }, 'it threw a value of class Object'],
+    [{ [Symbol.toStringTag]: 'SECRET', constructor: undefined }, 'it threw an object'],
+    [new Proxy(new Error('SECRET'), { get: () => { throw new Error('SECRET'); } }), 'it threw an object'],
+    [undefined, 'it threw undefined'],
+    [new Proxy(new Error('SECRET'), { get: () => { throw new Error('SECRET'); }, getPrototypeOf: () => { throw new Error('SECRET'); } }), 'it threw an object'],
+  ];
+  const asks: [what: string, code: string, failed: (fail: () => never) => Promise<unknown>][] = [
+    ['a guardrail', 'guardrail_failed', (fail) => verdictOf(fail)],
+    ['a guardrail, in its verdict', 'guardrail_failed', (fail) => verdictOf(() => ({ get action() { return fail(); } }))],
+    ['a hook before a model call', 'hook_failed', (fail) => asked({ beforeModel: fail }, 'hook/beforeModel')],
+    ['a hook behind a tool', 'hook_failed', (fail) => asked({ toolResult: fail }, 'hook/toolResult')],
+    ['the check of actions', 'check_failed', async (fail) => {
+      const connection = new FakeConnection();
+      await open(connection, { checkAction: fail });
+      return connection.call('action/check', { ...context, tool: 'rm' });
+    }],
+  ];
+  for (const [what, code, failed] of asks) {
+    test(`is told of ${what} by its class alone, and the process has it as the cause of a warning`, async () => {
+      for (const [value, told] of thrown) {
+        const warned = once(process, 'warning') as Promise<[Error]>;
+        const error = await failure(failed(() => { throw value; }));
+        assert.deepEqual([error.code, error.message, error.details], [code, told, {}]);
+        const [warning] = await warned;
+        assert.deepEqual([warning.name, warning.cause === value, warning.message.includes('SECRET')], ['OpenWorkerWarning', true, false]);
+      }
+    });
+  }
+
+  test('once nobody waits for it any more is no warning', async () => {
+    const warnings: unknown[] = [];
+    const note = (warning: unknown): void => void warnings.push(warning);
+    process.on('warning', note);
+    const connection = new FakeConnection();
+    (await open(connection)).registerGuardrail({ name: 'g', points: ['user_input'], check: ({ signal }) => { throw signal.reason; } });
+    assert.equal((await failure(connection.call('guardrail/check', unit, AbortSignal.abort(new Error('over'))))).code, 'guardrail_failed');
+    await new Promise((resolve) => setImmediate(resolve)); // warnings are told in the next tick
+    process.off('warning', note);
+    assert.deepEqual(warnings, []);
   });
 });
 
