@@ -20,7 +20,10 @@ export interface RuntimeOptions {
   readonly runtimePath?: string | undefined;
   /** Variables for the runtime, beside those of this process; undefined takes one away. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Where the runtime's log goes: this process's standard error, or a function. Absent: only the end of it is kept, for errors. */
+  /**
+   * Where the runtime's log goes: this process's standard error, or a function, whose own errors are nobody's and are passed over.
+   * Absent: only the end of it is kept, for errors.
+   */
   readonly stderr?: 'inherit' | ((text: string) => void) | undefined;
   /** How long the runtime may take to end, in milliseconds, before it is killed. Absent: 10,000. */
   readonly graceMs?: number | undefined;
@@ -29,6 +32,8 @@ export interface RuntimeOptions {
 /** A connection to a runtime of our own. */
 export interface RuntimeConnection extends Connection {
   readonly pid: number;
+  /** Ends the runtime at once, whatever it is doing; {@link close} then waits for it. */
+  kill(): void;
 }
 
 /** How much of what the runtime logs is kept, in bytes. */
@@ -61,10 +66,16 @@ export async function startRuntime(options: RuntimeOptions): Promise<RuntimeConn
 
 class Runtime extends Peer implements RuntimeConnection {
   readonly pid: number;
+  readonly #child: ChildProcessWithoutNullStreams;
 
   constructor(child: ChildProcessWithoutNullStreams, ending: Ending) {
     super({ input: child.stdout, output: child.stdin, gone: () => ending.wait() });
     this.pid = child.pid ?? 0; // there is one, once it has started
+    this.#child = child;
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
   }
 }
 
@@ -101,8 +112,8 @@ class Ending {
       this.#tail = Buffer.from(Buffer.concat([this.#tail, chunk]).subarray(-tailBytes));
       if (to === 'inherit') {
         process.stderr.write(chunk);
-      } else {
-        to?.(decoder.write(chunk));
+      } else if (to !== undefined) {
+        handOver(to, decoder.write(chunk));
       }
     });
   }
@@ -142,6 +153,15 @@ class Ending {
   #log(): string {
     const cut = this.#tail.length === tailBytes ? this.#tail.indexOf(0x0a) + 1 : 0;
     return this.#tail.toString('utf8', cut).trimEnd();
+  }
+}
+
+/** Calls a function of the application's from an event, where what it throws would end the program. */
+function handOver(to: (text: string) => unknown, text: string): void {
+  try {
+    Promise.resolve(to(text)).catch(() => undefined);
+  } catch {
+    // Where a log is lost there is nowhere to tell of it; its end is kept for the runtime's own error.
   }
 }
 
