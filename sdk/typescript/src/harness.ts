@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 
 import { Agent, type AgentDefinition, completeReference, resume } from './agent.js';
 import { bodies } from './bodies.js';
-import { completeDefinition } from './definition.js';
+import { completeDefinition, nameOf } from './definition.js';
 import { CancelledError, ClosedError, InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import { protocolVersion } from './generated/protocol.js';
@@ -57,11 +57,12 @@ export class Harness {
     if (setup.signal?.aborted === true) {
       throw new CancelledError('the signal had ended before the harness was opened', {}, { cause: setup.signal.reason });
     }
-    return Harness.over(await startRuntime(setup.runtime), setup);
+    const runtime = await startRuntime(setup.runtime);
+    return Harness.over(runtime, setup, () => runtime.kill());
   }
 
-  /** @internal Opens a harness over a connection that is there, and closes that where it fails. */
-  static async over(connection: Connection, setup: Omit<Setup, 'runtime'>): Promise<Harness> {
+  /** @internal Opens a harness over a connection that is there, and closes that where it fails; `kill` spares the wait for it. */
+  static async over(connection: Connection, setup: Omit<Setup, 'runtime'>, kill: () => void = () => undefined): Promise<Harness> {
     const { credentials, checkAction, signal } = setup;
     if (credentials !== undefined) {
       connection.handle('credential/get', async ({ provider }, ended) => {
@@ -84,8 +85,12 @@ export class Harness {
       );
       return new Harness(connection, initialized);
     } catch (error) {
+      const gaveUp = signal?.aborted === true;
+      if (gaveUp) {
+        kill(); // nothing was begun, and a runtime that does not answer would have its whole time to end
+      }
       await connection.close();
-      throw error;
+      throw gaveUp ? new CancelledError('the signal ended before the harness was open; its runtime was ended', {}, { cause: signal.reason }) : error;
     }
   }
 
@@ -156,7 +161,7 @@ export class Harness {
    * call that needs the agent.
    */
   createAgent(definition: AgentDefinition): Agent {
-    const name = typeof definition?.name === 'string' ? definition.name : '';
+    const name = nameOf(definition);
     let registered: Promise<wire.AgentReference>;
     try {
       const { stored, tools, needs } = completeDefinition(definition, this.capabilities, this.#tools);

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+
+import { Harness } from '../../src/harness.js';
+import { failure } from './fake.js';
+
+suite('an opening', () => {
+  test('that is given up ends the runtime at once, which may not even answer, and says so', async (t) => {
+    const dir = mkdtempSync(path.join(tmpdir(), 'openworker-opening-'));
+    t.after(() => rmSync(dir, { recursive: true, force: true }));
+    const program = path.join(dir, 'program');
+    const started = path.join(dir, 'started');
+    // Neither the end of its input nor a polite signal ends it.
+    writeFileSync(program, `#!${process.execPath}
+process.on('SIGTERM', () => undefined);
+require('node:fs').writeFileSync(${JSON.stringify(started)} + '.new', String(process.pid));
+require('node:fs').renameSync(${JSON.stringify(started)} + '.new', ${JSON.stringify(started)});
+setInterval(() => undefined, 1_000);
+`);
+    chmodSync(program, 0o755);
+    const abort = new AbortController();
+    const reason = new Error('enough');
+    const opening = failure(Harness.open({ stateDir: path.join(dir, 'state'), runtimePath: program, signal: abort.signal }));
+    while (!existsSync(started)) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const from = performance.now();
+    abort.abort(reason);
+    const error = await opening;
+    assert.deepEqual([error.code, error.cause], ['cancelled', reason]);
+    assert.match(error.message, /before the harness was open/);
+    assert.ok(performance.now() - from < 5_000, 'it waited for the runtime, which has 10 s to end');
+    assert.throws(() => process.kill(Number(readFileSync(started, 'utf8')), 0), { code: 'ESRCH' });
+  });
+});
