@@ -2,6 +2,7 @@ import { InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import type { Host } from './host.js';
 import { type CallOptions, given, optionsOf, requireOptions } from './options.js';
+import { fieldsOf } from './reading.js';
 import { Session } from './session.js';
 import { isRecord, kindOf } from './text.js';
 
@@ -100,7 +101,7 @@ export function completeReference(reference: unknown): wire.SessionReference {
   if (!isRecord(reference)) {
     throw new InvalidRequestError(`the reference is ${kindOf(reference)}; give what session.reference() returned`);
   }
-  const { store, session, agent } = reference;
+  const { store, session, agent } = fieldsOf('the reference', reference);
   for (const [name, value] of Object.entries({ store, session, agent })) {
     if (typeof value !== 'string' || value === '') {
       throw new InvalidRequestError(

@@ -4,8 +4,9 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { AttachmentTooLargeError, CancelledError, InvalidRequestError } from './generated/errors.js';
+import { given, optionsOf } from './options.js';
+import { instanceOf, objectOf, reading } from './reading.js';
 import { kindOf, messageOf } from './text.js';
-import { signalOf } from './options.js';
 
 /** A file has at most 8 MiB (AT3). */
 export const maxFileBytes = 8 << 20;
@@ -68,9 +69,9 @@ export class Attachment {
    * @throws InvalidRequestError for one that cannot be read, is no regular file or is empty; AttachmentTooLargeError over
    *   8 MiB; CancelledError when the signal ends. Of the first three the details have the file.
    */
-  static async fromFile(path: string | URL, options: { signal?: AbortSignal | undefined } = {}): Promise<Attachment> {
+  static async fromFile(path: string | URL, options?: { signal?: AbortSignal | undefined }): Promise<Attachment> {
+    const { signal } = given('Attachment.fromFile', options, optionsOf.wait);
     const file = pathOf(path);
-    const signal = signalOf('Attachment.fromFile', options?.signal);
     const name = basename(file);
     const data = await readBounded(file, name, signal);
     return new Attachment(checkedName(name), undefined, checkedSize(name, data));
@@ -82,29 +83,29 @@ export class Attachment {
    * @throws InvalidRequestError for a name that is none, or no bytes; AttachmentTooLargeError over 8 MiB.
    */
   static fromBytes(file: AttachmentBytes): Attachment {
-    if (typeof file !== 'object' || file === null) {
-      throw new InvalidRequestError(`Attachment.fromBytes was given ${kindOf(file)}; give { name, mediaType, data }`);
-    }
-    const { name, mediaType, data } = file;
-    checkedName(name);
+    const call = 'Attachment.fromBytes';
+    const from = objectOf(call, file, '{ name, mediaType, data }') as { readonly [field in keyof AttachmentBytes]: unknown };
+    const { mediaType, data } = reading(call, () => ({ mediaType: from.mediaType, data: from.data }));
+    const name = checkedName(reading(call, () => from.name));
     if (mediaType !== undefined && typeof mediaType !== 'string') {
       throw new InvalidRequestError(`the mediaType of "${name}" is ${kindOf(mediaType)}; give a string, or leave it out`, { file: name });
     }
-    return new Attachment(name, mediaType, checkedSize(name, new Uint8Array(bytesOf(name, data)))); // a copy, where a Buffer's slice would be none
+    const bytes = reading(`the data of "${name}"`, () => new Uint8Array(bytesOf(name, data))); // a copy, where a Buffer's slice would be none
+    return new Attachment(name, mediaType, checkedSize(name, bytes));
   }
 }
 
 /** Whether a value is an attachment, of whichever copy of the package. */
 export function isAttachment(value: unknown): value is Attachment {
-  return typeof value === 'object' && value !== null && mark in value;
+  return typeof value === 'object' && value !== null && reading('a value', () => mark in value);
 }
 
 function pathOf(path: unknown): string {
-  if (path instanceof URL) {
+  if (instanceOf('the path of a file', path, URL)) {
     if (path.protocol !== 'file:') {
       throw new InvalidRequestError(`${path.protocol}// is no file of this machine; fetch it, and give its bytes to Attachment.fromBytes`);
     }
-    return fileURLToPath(path);
+    return reading(`the path ${path.href}`, () => fileURLToPath(path));
   }
   if (typeof path !== 'string' || path === '') {
     throw new InvalidRequestError(`the path of a file is ${path === '' ? 'empty' : kindOf(path)}; give a path or a file: URL`);
@@ -173,8 +174,8 @@ function checkedName(name: unknown): string {
   if (bytes > maxNameBytes) {
     throw new InvalidRequestError(`a file's name has ${bytes} bytes; one has at most ${maxNameBytes}: give it another, it is only a label`);
   }
-  if (/\p{Cc}/u.test(name)) {
-    throw new InvalidRequestError(`the file's name ${JSON.stringify(name)} has a control character; give it another, it is only a label`);
+  if (/\p{Cc}|\p{Cs}/u.test(name)) {
+    throw new InvalidRequestError(`the file's name ${JSON.stringify(name)} has a control character, or half a character; give it another, it is only a label`);
   }
   return name;
 }

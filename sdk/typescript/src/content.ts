@@ -2,6 +2,7 @@ import { type Attachment, isAttachment, maxMessageFileBytes } from './attachment
 import { AttachmentTooLargeError, InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import { cleaned, type Fields } from './options.js';
+import { instanceOf, itemsOf, reading } from './reading.js';
 import { isRecord, kindOf } from './text.js';
 
 /** A part of a message: an {@link Attachment}, or a block written out (AT1). */
@@ -16,6 +17,8 @@ export type Files = ContentPart | readonly ContentPart[];
  */
 export type Input = string | { readonly content: readonly ContentPart[] };
 
+/** A text alone has at most 256,000 bytes. */
+const maxTextBytes = 256_000;
 /** A message of at most 32 blocks. */
 const maxBlocks = 32;
 const maxBlockTextBytes = 32_000;
@@ -47,10 +50,11 @@ export function messageFrom(call: string, input: unknown, second: unknown, third
     return { message: { text: '', parts: partsOf(content) }, options: only(call, second, third) };
   }
   if (!isFiles(second)) {
-    return { message: { text: input, parts: [] }, options: only(call, second, third) };
+    return { message: { text: boundedText(call, input), parts: [] }, options: only(call, second, third) };
   }
-  const files = partsOf(Array.isArray(second) ? (second as unknown[]) : [second]);
+  const files = partsOf(itemsOf(`the files of ${call}`, second) ?? [second]);
   if (files.length === 0 || input === '') {
+    boundedText(call, input);
     return { message: { text: input, parts: files }, options: third };
   }
   return { message: { text: '', parts: bounded([{ type: 'text', text: input }, ...files]) }, options: third };
@@ -67,13 +71,13 @@ function only(call: string, second: unknown, third: unknown): unknown {
 }
 
 function contentOf(call: string, input: unknown): readonly unknown[] {
-  if (!isRecord(input) || !('content' in input)) {
+  if (!isRecord(input) || !reading(`the message of ${call}`, () => 'content' in input)) {
     throw new InvalidRequestError(`the message of ${call} is ${kindOf(input)}; give a text, or { content: [ … ] }`);
   }
-  const { content } = input;
-  cleaned(`the message of ${call}`, input, { content: 'any' });
-  if (!Array.isArray(content)) {
-    throw new InvalidRequestError(`content of the message of ${call} is ${kindOf(content)}; give a list of blocks and attachments`);
+  const { content: given } = cleaned(`the message of ${call}`, input, { content: 'any' });
+  const content = itemsOf(`content of the message of ${call}`, given);
+  if (content === undefined) {
+    throw new InvalidRequestError(`content of the message of ${call} is ${kindOf(given)}; give a list of blocks and attachments`);
   }
   if (content.length === 0) {
     throw new InvalidRequestError(`the content has 0 blocks; a message has 1 to ${maxBlocks}, its texts among them`, { rule: 'blocks' });
@@ -83,24 +87,28 @@ function contentOf(call: string, input: unknown): readonly unknown[] {
 
 /** Whether it stands where files do: a list, an attachment, or what has a type as blocks have. */
 function isFiles(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && (Array.isArray(value) || isAttachment(value) || 'type' in value);
+  return typeof value === 'object' && value !== null && reading('what follows the text', () => Array.isArray(value) || isAttachment(value) || 'type' in value);
 }
 
 function partsOf(content: readonly unknown[]): readonly ContentPart[] {
   return bounded(
     content.map((part, i) => {
       const what = `block ${i + 1} of the message`;
-      if (isAttachment(part)) {
-        return part;
+      if (reading(what, () => isAttachment(part))) {
+        return part as Attachment;
       }
-      if (part instanceof Uint8Array || part instanceof ArrayBuffer) {
+      if (instanceOf(what, part, Uint8Array) || instanceOf(what, part, ArrayBuffer)) {
         throw new InvalidRequestError(`${what} is bytes; give Attachment.fromBytes({ name, data })`);
       }
       if (!isRecord(part)) {
         const hint = typeof part === 'string' ? ': a text is { type: "text", text }, and a path belongs to Attachment.fromFile' : '';
         throw new InvalidRequestError(`${what} is ${kindOf(part)}; give an Attachment or a block${hint}`);
       }
-      return cleaned(what, part, blockFields) as unknown as wire.ContentBlock;
+      const block = cleaned(what, part, blockFields);
+      if (block['type'] === 'text' && typeof block['text'] !== 'string') {
+        throw new InvalidRequestError(`text of ${what} is ${kindOf(block['text'])}; give a string`);
+      }
+      return block as unknown as wire.ContentBlock;
     }),
   );
 }
@@ -114,7 +122,7 @@ function bounded(parts: readonly ContentPart[]): readonly ContentPart[] {
       limit: String(maxBlocks),
     });
   }
-  const files = sum(parts, (part) => (isAttachment(part) ? part.size : 0));
+  const files = sum(parts, (part) => (isAttachment(part) ? part.size : bytesIn(part)));
   if (files > maxMessageFileBytes) {
     throw new AttachmentTooLargeError(
       `the files have ${files} bytes together; those of a message have at most ${maxMessageFileBytes}. Send some in a message before`,
@@ -129,6 +137,25 @@ function bounded(parts: readonly ContentPart[]): readonly ContentPart[] {
     );
   }
   return parts;
+}
+
+/** The bytes of a file that is written out in its block. */
+function bytesIn(part: wire.ContentBlock): number {
+  const source: { readonly type?: string; readonly data?: string | undefined } | undefined = part.type === 'text' ? undefined : part.source;
+  const data = source?.data ?? '';
+  return source?.type === 'base64' ? Math.floor((data.length / 4) * 3) - (/=*$/.exec(data.slice(-2))?.[0].length ?? 0) : Buffer.byteLength(data);
+}
+
+function boundedText(call: string, text: string): string {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxTextBytes) {
+    throw new InvalidRequestError(`the text of ${call} has ${bytes} bytes; one has at most ${maxTextBytes}. Send a longer one as a text file`, {
+      rule: 'text_bytes',
+      value: String(bytes),
+      limit: String(maxTextBytes),
+    });
+  }
+  return text;
 }
 
 function sum(parts: readonly ContentPart[], size: (part: ContentPart) => number): number {

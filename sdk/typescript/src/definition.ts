@@ -40,6 +40,16 @@ export function completeDefinition(definition: unknown, capabilities: wire.Capab
   };
 }
 
+/** The name that a definition has, as far as that can be told. */
+export function nameOf(definition: unknown): string {
+  try {
+    const { name } = definition as { readonly name?: unknown };
+    return typeof name === 'string' ? name : '';
+  } catch {
+    return ''; // why is told by completeDefinition
+  }
+}
+
 /** A copy of a definition's fields, each of its kind: what becomes of the object later changes nothing. What is wrong with one is wrong with the agent. */
 function fieldsOf(definition: object): Record<string, unknown> {
   try {

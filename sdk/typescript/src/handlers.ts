@@ -1,6 +1,7 @@
 import { InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import { cleaned, type Fields } from './options.js';
+import { fieldsOf } from './reading.js';
 import { isRecord, kindOf } from './text.js';
 
 /** What a handler is told beside its interaction. */
@@ -49,7 +50,7 @@ export function splitHandlers(call: string, value: unknown): { handlers: Handler
   if (!isRecord(value)) {
     return { handlers: handlersOf(call, value), options: undefined };
   }
-  const { onApproval, onQuestion, onUnknownOutcome, onEvent, ...options } = value as Handlers;
+  const { onApproval, onQuestion, onUnknownOutcome, onEvent, ...options } = fieldsOf(call, value) as Handlers;
   return { handlers: handlersOf(call, { onApproval, onQuestion, onUnknownOutcome, onEvent }), options };
 }
 

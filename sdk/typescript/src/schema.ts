@@ -1,5 +1,6 @@
 import { ArgumentsInvalidError, InvalidToolError } from './generated/errors.js';
-import { messageOf } from './text.js';
+import { jsonOf } from './json.js';
+import { isRecord, kindOf, messageOf } from './text.js';
 
 /** A JSON Schema (2020-12) of an object, as a plain object: `{ type: 'object', properties: { … } }`. */
 export type JSONSchema = { readonly [keyword: string]: unknown };
@@ -42,28 +43,19 @@ const mostProblems = 8;
  * becomes of the object later changes nothing.
  */
 export function jsonSchemaOf(tool: string, schema: unknown): JSONSchema {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
-    if (!isStandard(schema)) {
-      throw new InvalidToolError(
-        `tool "${tool}": inputSchema is ${schema === null ? 'null' : typeof schema}; give a JSON Schema of an object, or a Zod schema`,
-      );
-    }
-  }
   let json: unknown = schema;
-  if (isStandard(schema)) {
-    json = converted(tool, schema);
-  } else if ('~standard' in schema || 'safeParse' in schema) {
-    throw new InvalidToolError(
-      `tool "${tool}": this version of its schema library cannot tell its JSON Schema; take Zod 4.2 or newer, or give a JSON Schema`,
-    );
+  if (refusing(tool, () => isStandard(schema))) {
+    json = converted(tool, schema as StandardSchema);
+  } else if (!isRecord(schema)) {
+    throw refuse(`tool "${tool}": inputSchema is ${kindOf(schema)}; give a JSON Schema of an object, or a Zod schema`);
+  } else if (refusing(tool, () => '~standard' in schema || 'safeParse' in schema)) {
+    throw refuse(`tool "${tool}": this version of its schema library cannot tell its JSON Schema; take Zod 4.2 or newer, or give a JSON Schema`);
   }
-  let copy: JSONSchema;
-  try {
-    const { $schema: _, ...rest } = JSON.parse(JSON.stringify(json)) as JSONSchema;
-    copy = rest;
-  } catch (cause) {
-    throw new InvalidToolError(`tool "${tool}": inputSchema is not JSON: ${messageOf(cause)}`);
+  const read = jsonOf('inputSchema', json, { of: `tool "${tool}"`, refuse });
+  if (!isRecord(read)) {
+    throw refuse(`tool "${tool}": inputSchema says that it is ${kindOf(read)}; give a JSON Schema of an object, or a Zod schema`);
   }
+  const { $schema: _, ...copy } = read;
   if (copy['type'] !== 'object') {
     throw new InvalidToolError(
       `tool "${tool}": inputSchema must have "type": "object" at its top, since a tool's arguments are always an object`,
@@ -86,6 +78,19 @@ export async function inputOf(schema: unknown, value: unknown): Promise<unknown>
   throw new ArgumentsInvalidError(
     `the call was not run: its arguments are not acceptable: ${told}${left > 0 ? `; and ${left} more` : ''}. Correct them and call again.`,
   );
+}
+
+function refuse(message: string, options: ErrorOptions = {}): InvalidToolError {
+  return new InvalidToolError(message, {}, options);
+}
+
+/** Asks a schema, which may be a proxy that lets nobody look. */
+function refusing<T>(tool: string, ask: () => T): T {
+  try {
+    return ask();
+  } catch (cause) {
+    throw new InvalidToolError(`tool "${tool}": inputSchema cannot be read: ${messageOf(cause)}`, {}, { cause });
+  }
 }
 
 function converted(tool: string, schema: StandardSchema): unknown {

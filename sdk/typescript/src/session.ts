@@ -169,8 +169,9 @@ export class Session {
 
   /** The complete conversation, oldest first, whatever was compacted (CO2). */
   history(options?: CallOptions): AsyncIterable<wire.HistoryItem> {
+    const { signal } = given('session.history', options, optionsOf.wait);
     return pages(undefined, async (cursor) => {
-      const page = await this.historyPage({ ...options, cursor });
+      const page = await this.historyPage({ signal, cursor });
       return { items: page.items, next: page.next };
     });
   }

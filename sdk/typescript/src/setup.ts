@@ -4,6 +4,7 @@ import { InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import type { CheckAction } from './guards.js';
 import { cleaned, type Fields, signalOf } from './options.js';
+import { fieldsOf } from './reading.js';
 import type { RuntimeOptions } from './rpc/process.js';
 import { isRecord, kindOf } from './text.js';
 
@@ -38,14 +39,14 @@ export interface HarnessOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Where the runtime's log goes. Default: only the end of it is kept, for the message of RuntimeExitedError. */
   readonly stderr?: 'inherit' | ((text: string) => void) | undefined;
-  /** Ends the opening. */
+  /** Ends the opening, with the runtime that was started for it. */
   readonly signal?: AbortSignal | undefined;
 }
 
 const fields: Fields = {
   stateDir: 'string',
   credentials: 'any',
-  providers: 'json',
+  providers: 'list',
   runtimePath: 'string',
   scratchDir: 'string',
   checkAction: 'any',
@@ -67,27 +68,26 @@ export function setupOf(options: unknown): Setup {
   if (!isRecord(options)) {
     throw new InvalidRequestError(`Harness.open was given ${kindOf(options)}; give an object with a stateDir, for example { stateDir: './state' }`);
   }
-  const { signal, ...rest } = options;
+  const { signal, ...rest } = fieldsOf('Harness.open', options);
   const given = cleaned('Harness.open', rest, fields) as unknown as Partial<HarnessOptions>;
   const { stateDir, credentials, providers, runtimePath, scratchDir, checkAction, env, stderr } = given;
   if (stateDir === undefined || stateDir === '') {
     throw new InvalidRequestError("Harness.open needs a stateDir, for example { stateDir: './state' }");
   }
-  if (providers !== undefined && !Array.isArray(providers)) {
-    throw new InvalidRequestError(`providers of Harness.open is ${kindOf(providers)}; give a list`);
+  for (const [name, path] of Object.entries({ stateDir, runtimePath, scratchDir })) {
+    if (path?.includes('\0') === true) {
+      throw new InvalidRequestError(`${name} of Harness.open has a NUL, which no path has`);
+    }
   }
   if (checkAction !== undefined && typeof checkAction !== 'function') {
     throw new InvalidRequestError(`checkAction of Harness.open is ${kindOf(checkAction)}; give a function`);
-  }
-  if (env !== undefined && !isRecord(env)) {
-    throw new InvalidRequestError(`env of Harness.open is ${kindOf(env)}; give an object of variables`);
   }
   if (stderr !== undefined && stderr !== 'inherit' && typeof stderr !== 'function') {
     throw new InvalidRequestError(`stderr of Harness.open is ${kindOf(stderr)}; give "inherit" or a function`);
   }
   const source = credentials === undefined ? undefined : credentialsOf(credentials);
   return {
-    runtime: { stateDir: resolve(stateDir), runtimePath, env, stderr },
+    runtime: { stateDir: resolve(stateDir), runtimePath, env: env === undefined ? undefined : variablesOf(env), stderr },
     initialize: {
       ...(source === undefined ? {} : { credentials: source }),
       ...(providers === undefined ? {} : { providers: providers as wire.Provider[] }),
@@ -100,6 +100,23 @@ export function setupOf(options: unknown): Setup {
   };
 }
 
+/** Variables for a process: what none can have is refused before one is started. */
+function variablesOf(env: unknown): Record<string, string | undefined> {
+  if (!isRecord(env)) {
+    throw new InvalidRequestError(`env of Harness.open is ${kindOf(env)}; give an object of variables`);
+  }
+  const variables = fieldsOf('env of Harness.open', env);
+  for (const [name, value] of Object.entries(variables)) {
+    if (name === '' || /[=\0]/.test(name)) {
+      throw new InvalidRequestError(`env of Harness.open has a variable ${JSON.stringify(name)}; a name has no = and no NUL, and is not empty`);
+    }
+    if (value !== undefined && (typeof value !== 'string' || value.includes('\0'))) {
+      throw new InvalidRequestError(`${name} of env of Harness.open is ${typeof value === 'string' ? 'a text with a NUL' : kindOf(value)}; give a string, or undefined to take it away`);
+    }
+  }
+  return variables as Record<string, string | undefined>;
+}
+
 function credentialsOf(credentials: Credentials): wire.Credentials {
   if (credentials === 'environment') {
     return { source: 'environment' };
@@ -107,7 +124,7 @@ function credentialsOf(credentials: Credentials): wire.Credentials {
   if (typeof credentials === 'function') {
     return { source: 'callback' };
   }
-  const given: unknown = credentials;
+  const given: unknown = isRecord(credentials) ? fieldsOf('credentials of Harness.open', credentials) : credentials;
   if (!isRecord(given) || !Object.values(given).every((secret) => typeof secret === 'string')) {
     // A secret must not stand in a message: what it is is said by its kind alone.
     throw new InvalidRequestError(

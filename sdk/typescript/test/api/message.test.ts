@@ -18,6 +18,11 @@ type Form = [input: Input, second?: Files | TurnOptions | undefined, third?: Tur
 /** Any of the calls that take a message, as a caller without types may call it. */
 type Send = (...form: unknown[]) => Promise<unknown>;
 
+/** A file written out in its block. */
+function file(type: 'text' | 'base64', data: string): object {
+  return { type: 'document', name: 'n', source: { type, data } };
+}
+
 suite('a message', () => {
   const forms: [what: string, form: Form, sent: object][] = [
     ['a text', ['hi'], { text: 'hi', options: {} }],
@@ -64,6 +69,13 @@ suite('a message', () => {
     ['a source of bytes', [{ content: [{ type: 'image', name: 'i', source: { type: 'base64', data: Buffer.from('x') } }] }], /data of source of block 1 of the message is .*; give a string/],
     ['33 blocks', [{ content: many }], /the content has 33 blocks; a message has 1 to 32/],
     ['32 files behind a text', ['hi', many.slice(1)], /the content has 33 blocks/],
+    ['a text of more than 256,000 bytes', ['ü'.repeat(128_001)], /the text of session\.send has 256002 bytes; one has at most 256000\. Send a longer one as a text file/],
+    ['a text that JSON could not even write', ['\x01'.repeat(200_000_000)], /the text of session\.send has 200000000 bytes/],
+    ['a text that JSON could not even write, with a list of no files', ['\x01'.repeat(200_000_000), []], /the text of session\.send has 200000000 bytes/],
+    ['a file written out that JSON could not even write', [{ content: [{ type: 'document', name: 'd', source: { type: 'text', data: '\x01'.repeat(200_000_000) } }] }], /data of source of block 1 of the message has 200000000 characters/],
+    ['a name that JSON could not even write', [{ content: [{ type: 'document', name: '\x01'.repeat(200_000_000), source: { type: 'text', data: '1' } }] }], /name of block 1 of the message has 200000000 characters/],
+    ['an addendum that JSON could not even write', ['hi', { instructionAddendum: '\x01'.repeat(200_000_000) }], /instructionAddendum of session\.send has 200000000 characters/],
+    ['a text block without its text', [{ content: [{ type: 'text' }] }], /text of block 1 of the message is undefined; give a string/],
     ['texts of more than 32,000 bytes', ['ü'.repeat(16_001), one], /the text blocks have 32002 bytes together/],
   ];
   for (const [what, form, message] of refused) {
@@ -83,6 +95,16 @@ suite('a message', () => {
     const error = await failure(session.send('hi', [large, large, one]));
     assert.deepEqual([error.name, error.details], ['AttachmentTooLargeError', { rule: 'message_files_bytes', value: '16777217', limit: '16777216' }]);
     assert.deepEqual(connection.of('upload/begin'), []);
+  });
+
+  test('with more than 16 MiB of files written out is refused by what they have, whatever they are written in', async () => {
+    const session = await newSession(new FakeConnection());
+    const most = file('base64', Buffer.alloc(8 << 20).toString('base64'));
+    for (const last of [file('text', 'é'), file('base64', 'MTI='), Attachment.fromBytes({ name: 'n', data: Buffer.from('12') })]) {
+      const error = await failure((session.send.bind(session) as Send)({ content: [most, most, last] }));
+      assert.deepEqual([error.name, error.details], ['AttachmentTooLargeError', { rule: 'message_files_bytes', value: '16777218', limit: '16777216' }]);
+    }
+    await (session.send.bind(session) as Send)({ content: [most, most, { type: 'document', name: 'n', source: { type: 'attachment', id: 'a1' } }] });
   });
 
   test('with files is not sent to a runtime that would drop them', async () => {

@@ -27,6 +27,10 @@ suite('an input schema', () => {
     });
   });
 
+  test('may have fields that are undefined, and symbols of its library', () => {
+    assert.deepEqual(jsonSchemaOf('t', { ...object, description: undefined, [Symbol('kind')]: 'Object' }), object);
+  });
+
   test('may be of a library whose schemas are functions', () => {
     const schema = Object.assign(() => undefined, { '~standard': { version: 1, vendor: 'own', validate: (value: unknown) => ({ value }), jsonSchema: { input: () => object } } });
     assert.deepEqual(jsonSchemaOf('t', schema), object);
@@ -40,7 +44,12 @@ suite('an input schema', () => {
     ['a Zod schema of no object', z.string(), /must have "type": "object" at its top/],
     ['a Zod schema that JSON Schema cannot say', z.object({ at: z.date() }), /has no JSON Schema: .*; change the type, or give a JSON Schema/],
     ['a schema of a library that cannot tell it', { '~standard': { version: 1, vendor: 'old', validate: () => ({ value: 1 }) } }, /take Zod 4\.2 or newer/],
-    ['what is no JSON', { type: 'object', minimum: 1n }, /inputSchema is not JSON/],
+    ['what is no JSON', { type: 'object', properties: { n: { minimum: 1n } } }, /inputSchema\.properties\.n\.minimum of tool "app\.t" is a bigint, which JSON cannot say/],
+    ['what JSON would leave out', { type: 'object', required: ['a', undefined] }, /inputSchema\.required\[1\] of tool "app\.t" is undefined/],
+    ['a Map', new Map([['type', 'object']]), /inputSchema is a value of Map/],
+    ['a promise', Promise.resolve(object), /inputSchema is a promise, which is to be awaited first/],
+    ['a proxy that lets nobody look', new Proxy({}, { get: () => { throw new Error('shut'); }, has: () => { throw new Error('shut'); } }), /inputSchema (cannot be read: shut|is a value that cannot be read)/],
+    ['a getter that throws', { type: 'object', get properties() { throw new Error('locked'); } }, /inputSchema\.properties of tool "app\.t" cannot be read: locked/],
   ] as const) {
     test(`is refused where it is ${what}`, async () => {
       const error = await failure(() => jsonSchemaOf('app.t', schema));
