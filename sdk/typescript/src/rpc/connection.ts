@@ -2,12 +2,12 @@
 import type { Readable, Writable } from 'node:stream';
 
 import type { OpenWorkerError } from '../generated/errors.js';
-import { CancelledError, ClosedError, InvalidRequestError, RuntimeExitedError } from '../generated/errors.js';
+import { CancelledError, ClosedError, FrameTooLargeError, InvalidRequestError, RuntimeExitedError } from '../generated/errors.js';
 import type { Callbacks, Methods } from '../generated/protocol.js';
 import { messageOf } from '../text.js';
 import { fromWire, toWire, unknownMethod } from './errors.js';
 import type { Message } from './lines.js';
-import { LineReader, LineWriter, protocolFault } from './lines.js';
+import { LineReader, LineWriter, maxMessageBytes, protocolFault } from './lines.js';
 import type { RequestOptions } from './requests.js';
 import { cancelled, Requests } from './requests.js';
 
@@ -251,11 +251,16 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function json(value: unknown, what: string): string {
+  let text: string;
   try {
-    return JSON.stringify(value) ?? 'null';
+    text = JSON.stringify(value) ?? 'null';
   } catch (error) {
     throw new InvalidRequestError(`${what} cannot be written as JSON: ${messageOf(error)}`, {}, { cause: error });
   }
+  if (text.length > maxMessageBytes) { // also where the line around it would be longer than a string may be
+    throw new FrameTooLargeError(`${what} has ${text.length} characters as JSON, and a message may have ${maxMessageBytes} bytes; send less at a time`);
+  }
+  return text;
 }
 
 /** What JSON.stringify makes of half a surrogate pair, for which any reader would put another character. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import buffer from 'node:buffer';
 import { getEventListeners } from 'node:events';
 import { suite, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
@@ -55,6 +56,13 @@ suite('requests of the client', () => {
     for (const text of [String.raw`\ud800`, '😀', String.raw`a\\udc00`]) {
       assert.deepEqual(await runtime.peer.request('turn/submit', { session: 's', text }), { session: 's', text });
     }
+    await runtime.peer.close();
+  });
+
+  test('that are longer than a string can be with the line around them are refused', async () => {
+    const runtime = new FakeRuntime();
+    const text = 'x'.repeat(buffer.constants.MAX_STRING_LENGTH - 40);
+    await assert.rejects(runtime.peer.request('turn/submit', { session: 's', text }), { code: 'frame_too_large' });
     await runtime.peer.close();
   });
 
