@@ -37,12 +37,12 @@ func (t *remoteTool) Run(ctx context.Context, call tool.Call) (string, error) {
 		if call.StartBefore != nil {
 			params.StartBefore = call.StartBefore().UTC()
 		}
-		var out rpc.ToolOutput
+		var out reply[rpc.ToolOutput]
 		err := t.conn.ask(ctx, rpc.MethodRunTool, params.Callback.Callback, params, &out, true)
 		var e *jrpc2.Error
 		switch {
 		case err == nil:
-			return out.Output, nil
+			return out.value.Output, nil
 		case errors.Is(err, errNotSent):
 			return "", fmt.Errorf("%w: %w", tool.ErrNotStarted, err)
 		case errors.Is(err, errGone), errors.Is(err, errUnread):
@@ -83,11 +83,16 @@ type inspectedTool struct{ *remoteTool }
 // Inspect asks the client what became of an attempt.
 func (t *inspectedTool) Inspect(ctx context.Context, call tool.Call) (tool.Inspection, error) {
 	params := t.call(call)
-	var out rpc.Inspection
+	var out reply[rpc.Inspection]
 	if err := t.conn.ask(ctx, rpc.MethodInspectTool, params.Callback.Callback, params, &out, false); err != nil {
 		return tool.Inspection{}, told(err)
 	}
-	return tool.Inspection{Outcome: tool.Outcome(out.Outcome), Output: out.Output}, nil
+	found := tool.Inspection{Outcome: tool.Outcome(out.value.Outcome), Output: out.value.Output}
+	switch found.Outcome {
+	case tool.Succeeded, tool.Failed, tool.NotStarted, tool.StillRunning, tool.Unknown:
+		return found, nil
+	}
+	return tool.Inspection{}, badAnswer(rpc.MethodInspectTool, fmt.Errorf("its outcome is none of %q, %q, %q, %q and %q", tool.Succeeded, tool.Failed, tool.NotStarted, tool.StillRunning, tool.Unknown))
 }
 
 // registerTools binds tools of the client's.
@@ -144,9 +149,9 @@ func (c *conn) registerGuardrail(_ context.Context, h Host, p rpc.RegisterGuardr
 	}
 	g.Check = func(ctx context.Context, u guard.Unit) (guard.Verdict, error) {
 		params := rpc.Unit{CallContext: c.context(u.Context), Guardrail: p.Name, Point: string(u.Point), Text: u.Text, Tool: u.Tool, File: u.File}
-		var out rpc.Verdict
+		var out reply[rpc.Verdict]
 		err := c.ask(ctx, rpc.MethodCheckText, params.Callback.Callback, params, &out, false)
-		return verdict(out), told(err)
+		return verdict(out.value), told(err)
 	}
 	return h.BindGuards([]guard.Guardrail{g}, nil)
 }
@@ -160,12 +165,12 @@ func (c *conn) registerHook(_ context.Context, h Host, p rpc.RegisterHook) error
 	if p.BeforeModel {
 		hook.BeforeModel = func(ctx context.Context, call guard.ModelCall) error {
 			params := rpc.ModelCall{CallContext: c.context(call.Context), Hook: p.Name, Purpose: string(call.Purpose), Provider: call.Provider, Request: request(call.Request)}
-			var out rpc.Veto
+			var out reply[rpc.Veto]
 			if err := c.ask(ctx, rpc.MethodBeforeModel, params.Callback.Callback, params, &out, false); err != nil {
 				return told(err)
 			}
-			if out.Veto {
-				return guard.Veto(out.Reason)
+			if out.value.Veto {
+				return guard.Veto(out.value.Reason)
 			}
 			return nil
 		}
@@ -173,9 +178,9 @@ func (c *conn) registerHook(_ context.Context, h Host, p rpc.RegisterHook) error
 	if p.ToolResult {
 		hook.ToolResult = func(ctx context.Context, r guard.ToolOutput) (string, error) {
 			params := rpc.ToolResult{CallContext: c.context(r.Context), Hook: p.Name, Tool: r.Tool, Arguments: r.Arguments, Output: r.Output, Code: r.Code}
-			var out rpc.ToolOutput
+			var out reply[rpc.ToolOutput]
 			err := c.ask(ctx, rpc.MethodToolResult, params.Callback.Callback, params, &out, false)
-			return out.Output, told(err)
+			return out.value.Output, told(err)
 		}
 	}
 	return h.BindGuards(nil, []guard.Hook{hook})
@@ -184,9 +189,9 @@ func (c *conn) registerHook(_ context.Context, h Host, p rpc.RegisterHook) error
 // deny is the client's hard check.
 func (c *conn) deny(ctx context.Context, a guard.ToolAction) (guard.Verdict, error) {
 	params := rpc.Action{CallContext: c.context(a.Context), Tool: a.Tool, Effect: a.Effect, Arguments: a.Arguments, Changed: a.Changed}
-	var out rpc.Verdict
+	var out reply[rpc.Verdict]
 	err := c.ask(ctx, rpc.MethodCheckAction, params.Callback.Callback, params, &out, false)
-	return verdict(out), told(err)
+	return verdict(out.value), told(err)
 }
 
 // secrets are credentials in memory. The zero value is empty and ready.
