@@ -68,7 +68,9 @@ async function finish(session: Session, run: Run): Promise<void> {
       case 'interrupted': // for example a credential; it goes on by itself once that is there
         for (const { code, name, message } of result.waitingFor ?? []) terminal.line(`(it waits: ${message ?? `${code ?? 'for an answer'} ${name ?? ''}`})`);
         break;
-      default:
+      case 'cancelled':
+      case 'limit_reached':
+      default: // a later version may have more
         terminal.line(`(${result.status})`);
     }
   } finally {

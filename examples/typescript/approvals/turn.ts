@@ -60,31 +60,22 @@ class Screen {
   }
 
   show(event: Event): void {
-    switch (event.type) {
-      case 'text_delta':
-        this.#piece(event.data);
-        break;
-      case 'model_call_finished':
-        this.#whole(event.data.text ?? '');
-        for (const call of event.data.calls ?? []) this.#names.set(call.call_id, call.name);
-        break;
-      case 'model_call_failed':
-        this.#shown = ''; // the live text of a failed attempt is void
-        this.#terminal.line(`(the model: ${event.data.message}${event.data.retry_at === undefined ? '' : '; it is asked again'})`);
-        break;
-      case 'tool_call_started':
-        this.#terminal.line(`> ${event.data.name} runs${event.data.attempt > 1 ? `, attempt ${event.data.attempt}` : ''}`);
-        break;
-      case 'tool_call_finished': {
-        const name = event.data.name ?? this.#names.get(event.data.call_id) ?? 'a call';
-        this.#terminal.line(`< ${name}${event.data.code === undefined ? '' : ` (${event.data.code})`}: ${event.data.output}`);
-        break;
-      }
-      case 'session_taken_over':
-        this.#terminal.line('(another process had this turn; it goes on here)');
-        break;
-      default: // there are more, and later versions add some
-    }
+    if (event.type === 'text_delta') {
+      this.#piece(event.data);
+    } else if (event.type === 'model_call_finished') {
+      this.#whole(event.data.text ?? '');
+      for (const call of event.data.calls ?? []) this.#names.set(call.call_id, call.name);
+    } else if (event.type === 'model_call_failed') {
+      this.#shown = ''; // the live text of a failed attempt is void
+      this.#terminal.line(`(the model: ${event.data.message}${event.data.retry_at === undefined ? '' : '; it is asked again'})`);
+    } else if (event.type === 'tool_call_started') {
+      this.#terminal.line(`> ${event.data.name} runs${event.data.attempt > 1 ? `, attempt ${event.data.attempt}` : ''}`);
+    } else if (event.type === 'tool_call_finished') {
+      const name = event.data.name ?? this.#names.get(event.data.call_id) ?? 'a call';
+      this.#terminal.line(`< ${name}${event.data.code === undefined ? '' : ` (${event.data.code})`}: ${event.data.output}`);
+    } else if (event.type === 'session_taken_over') {
+      this.#terminal.line('(another process had this turn; it goes on here)');
+    } // there are more, and later versions add some
   }
 
   /** Live text counts for one attempt of one call: when any of the three numbers changes, what was shown is void. */

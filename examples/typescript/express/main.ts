@@ -33,11 +33,11 @@ const harness = await Harness.open({
 const agent = await registerAgent(harness, store);
 const server = serverOf(agent, store).listen(Number(values.port), '127.0.0.1');
 server.on('listening', () => console.log(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`));
-server.on('error', (error) => end(error));
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end());
+server.on('error', (error) => void end(error));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end());
 
 // Without its runtime this process can do nothing. Whatever has started it starts it again, and all goes on.
-void harness.closed.then((error) => end(error));
+void harness.closed.then(end);
 
 let ending = false;
 
@@ -50,15 +50,15 @@ async function stop(): Promise<void> {
   store.close();
 }
 
-function end(error?: Error): void {
+async function end(error?: Error): Promise<void> {
   if (ending) return;
   ending = true;
   if (error !== undefined) console.error(error);
-  stop().then(
-    () => process.exit(error === undefined ? 0 : 1),
-    (failure: unknown) => {
-      console.error(failure);
-      process.exit(1);
-    },
-  );
+  try {
+    await stop();
+    process.exit(error === undefined ? 0 : 1);
+  } catch (failure) {
+    console.error(failure);
+    process.exit(1);
+  }
 }
