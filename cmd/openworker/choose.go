@@ -82,8 +82,7 @@ func (m *Main) choices(ctx context.Context) (choice, error) {
 		if !can && !p.Local {
 			continue
 		}
-		p.KeyOptional = p.KeyOptional && key == "" // one that is there is sent
-		provider, err := p.Open(nil)
+		provider, err := speaker(p, c.credentials)
 		if err != nil {
 			return choice{}, err
 		}

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -79,7 +80,7 @@ func (m *Main) logger() *slog.Logger {
 
 // openFor opens the state directory for a client.
 func (m *Main) openFor(ctx context.Context, setup stdio.Setup) (stdio.Host, error) {
-	providers, credentials, err := m.providersFor(ctx, setup)
+	providers, credentials, err := m.providersFor(setup)
 	if err != nil {
 		return nil, err
 	}
@@ -97,23 +98,23 @@ func (m *Main) openFor(ctx context.Context, setup stdio.Setup) (stdio.Host, erro
 }
 
 // providersFor are the configured providers and the client's own, and where their keys come from.
-func (m *Main) providersFor(ctx context.Context, setup stdio.Setup) ([]openworker.Provider, openworker.Credentials, error) {
+func (m *Main) providersFor(setup stdio.Setup) ([]openworker.Provider, openworker.Credentials, error) {
 	cfg, err := m.configuration()
 	if err != nil {
 		return nil, nil, err
 	}
 	own := map[string]bool{}
 	for _, p := range setup.Providers {
-		if own[p.Name] {
+		name := strings.ToLower(p.Name)
+		if own[name] {
 			return nil, nil, api.Errorf(api.CodeInvalidRequest, "two providers are named %.80q; give each its own name", p.Name)
 		}
-		own[p.Name] = true
+		own[name] = true
 		if err := cfg.Add(config.Provider{Name: p.Name, Protocol: config.Protocol(p.Protocol), BaseURL: p.BaseURL, Headers: p.Headers, KeyOptional: p.KeyOptional}); err != nil {
 			return nil, nil, err
 		}
 	}
 	credentials := openworker.Credentials(setup.Secrets)
-	asks := false // the client, who knows nothing before it is answered
 	if source := setup.Credentials; source != nil {
 		switch source.Source {
 		case rpc.CredentialsEnvironment:
@@ -121,22 +122,11 @@ func (m *Main) providersFor(ctx context.Context, setup stdio.Setup) ([]openworke
 			credentials = cfg.Keys()
 		case rpc.CredentialsFile:
 			credentials = openworker.FileCredentials(source.File)
-		case rpc.CredentialsCallback:
-			asks = true
 		}
 	}
 	providers := []openworker.Provider{scripted.New(scripted.Config{Pace: m.pace()})}
 	for _, p := range cfg.Providers {
-		if p.KeyOptional && asks {
-			p.KeyOptional = own[p.Name] || p.From["keyOptional"] != ""
-		} else if p.KeyOptional { // a key that is there is sent
-			key, _, err := credentials.Credential(ctx, p.Name)
-			if err != nil {
-				return nil, nil, err
-			}
-			p.KeyOptional = key == ""
-		}
-		provider, err := p.Open(nil)
+		provider, err := speaker(p, credentials)
 		if err != nil {
 			return nil, nil, err
 		}
