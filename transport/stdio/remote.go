@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/creachadair/jrpc2"
@@ -192,81 +190,4 @@ func (c *conn) deny(ctx context.Context, a guard.ToolAction) (guard.Verdict, err
 	var out reply[rpc.Verdict]
 	err := c.ask(ctx, rpc.MethodCheckAction, params.Callback.Callback, params, &out, false)
 	return verdict(out.value), told(err)
-}
-
-// secrets are credentials in memory. The zero value is empty and ready.
-type secrets struct {
-	mu    sync.Mutex
-	known map[string]string
-	in    bool // initialize chose them
-}
-
-// Credential returns a secret.
-func (s *secrets) Credential(_ context.Context, provider string) (string, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	secret := s.known[strings.ToLower(provider)]
-	return secret, secret != "", nil
-}
-
-func (s *secrets) set(provider, secret string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known == nil {
-		s.known = map[string]string{}
-	}
-	s.known[strings.ToLower(provider)] = secret
-}
-
-// fromClient are credentials that the client is asked for.
-type fromClient struct{ conn *conn }
-
-// Credential asks the client.
-func (f fromClient) Credential(ctx context.Context, provider string) (string, bool, error) {
-	params := rpc.CredentialQuery{Callback: rpc.Callback{Callback: f.conn.next("c")}, Provider: provider}
-	var out rpc.Credential
-	err := f.conn.ask(ctx, rpc.MethodCredential, params.Callback.Callback, params, &out, false)
-	return out.Secret, out.Secret != "", told(err)
-}
-
-// secretsOf are the credentials that initialize says, nil for those that the host reads itself.
-func (c *conn) secretsOf(p *rpc.Credentials) (Credentials, error) {
-	if p == nil {
-		p = &rpc.Credentials{Source: rpc.CredentialsMemory}
-	}
-	c.memory.mu.Lock()
-	c.memory.in = p.Source == rpc.CredentialsMemory
-	c.memory.mu.Unlock()
-	switch p.Source {
-	case rpc.CredentialsMemory:
-		for provider, secret := range p.Secrets {
-			c.memory.set(provider, secret)
-		}
-		return &c.memory, nil
-	case rpc.CredentialsCallback:
-		return fromClient{c}, nil
-	case rpc.CredentialsEnvironment:
-		return nil, nil
-	case rpc.CredentialsFile:
-		if p.File == "" {
-			return nil, api.Errorf(api.CodeInvalidRequest, "credentials of a file need its path in file")
-		}
-		return nil, nil
-	}
-	return nil, api.Errorf(api.CodeInvalidRequest, "credentials.source is %.80q; it is %q, %q, %q or %q", p.Source, rpc.CredentialsMemory, rpc.CredentialsEnvironment, rpc.CredentialsFile, rpc.CredentialsCallback)
-}
-
-// setCredential sets a secret in memory. Sessions that waited for it go on by themselves.
-func (c *conn) setCredential(_ context.Context, _ Host, p rpc.SetCredential) error {
-	c.memory.mu.Lock()
-	in := c.memory.in
-	c.memory.mu.Unlock()
-	switch {
-	case p.Provider == "":
-		return api.Errorf(api.CodeInvalidRequest, "provider is empty; name the one that the secret is for")
-	case !in:
-		return api.Errorf(api.CodeInvalidRequest, "this connection's credentials are not in memory, so none can be set; set it where they come from")
-	}
-	c.memory.set(p.Provider, p.Secret)
-	return nil
 }

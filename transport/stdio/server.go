@@ -135,7 +135,7 @@ type conn struct {
 
 	opening sync.Mutex
 	host    atomic.Pointer[Host]
-	memory  secrets
+	memory  atomic.Pointer[secrets] // nil where they are not in memory
 
 	requests atomic.Int64
 	idle     chan struct{} // a hint that requests may be 0
