@@ -58,6 +58,7 @@ func (m *Main) stdio(ctx context.Context) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
+	signal.Ignore(syscall.SIGPIPE) // a client that is gone is an error of writing, which ends this in order
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {

@@ -124,10 +124,11 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 		// Its turn ends: nothing is stored until hooks and guardrails have seen it.
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateScreen)
 		defer cancel()
-		if out = r.screened(late, agent, s, out); r.quieted() && unscreened(out.Code) {
-			return engine.Interrupted{CallID: out.CallID, Attempt: out.Attempt, Epoch: out.Epoch}
+		seen := r.screened(late, agent, s, out)
+		if r.quieted() && unscreened(seen.Code) { // nobody is there any more to look at it: that it came is known all the same
+			return engine.Returned{CallID: out.CallID, Attempt: out.Attempt, Epoch: out.Epoch, Output: out.Output, Code: out.Code}
 		}
-		return out
+		return seen
 	}
 	select {
 	case res := <-done:
@@ -149,9 +150,7 @@ func (r *Runtime) runTool(ctx context.Context, agent *Agent, s Start) engine.Com
 			if late, ok := ToolOutcome(s, ToolEnd{Output: res.output, Err: res.err, Cause: cause, TimedOut: timeout}).(engine.ToolOutcome); ok {
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateScreen)
 				defer cancel()
-				if late = r.screened(ctx, agent, s, late); !r.quieted() || !unscreened(late.Code) {
-					r.tell(s.State.Session, Late{Outcome: late})
-				}
+				r.tell(s.State.Session, Late{Outcome: r.screened(ctx, agent, s, late)})
 			}
 		}()
 		return ToolOutcome(s, ToolEnd{Cause: cause, TimedOut: timeout, Abandoned: true})

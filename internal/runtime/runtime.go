@@ -62,8 +62,9 @@ type Runtime struct {
 	rests   uint64 // times that a session came to rest
 	waiters map[uint64]chan Reply
 	waiter  uint64
-	quiet   bool // nothing is begun any more
-	closing bool // and nothing is submitted
+	quiet   bool          // nothing is begun any more
+	closing bool          // and nothing is submitted
+	closed  chan struct{} // closed when closing is over; nil before it begins
 	effects sync.WaitGroup
 }
 
@@ -285,16 +286,24 @@ func (r *Runtime) quieted() bool {
 // the lease is given back. What still ran is recovered by whoever opens the store next.
 func (r *Runtime) Close(ctx context.Context) error {
 	r.mu.Lock()
-	already := r.closing
+	closed := r.closed
+	if closed == nil {
+		r.closed = make(chan struct{})
+	}
 	r.closing = true
 	cells := make([]*cell, 0, len(r.cells))
 	for _, c := range r.cells {
 		cells = append(cells, c)
 	}
 	r.mu.Unlock()
-	if already {
+	if closed != nil {
+		select {
+		case <-closed:
+		case <-ctx.Done():
+		}
 		return nil
 	}
+	defer close(r.closed)
 	r.Quiesce()
 	// What ignores that it was told to stop does not hold up the end of the program for ever.
 	stop, cancel := context.WithTimeout(ctx, r.cfg.CancelGrace+time.Second)
@@ -313,11 +322,16 @@ func (r *Runtime) Close(ctx context.Context) error {
 	if id == "" {
 		return nil
 	}
-	if err := r.cfg.Store.Unregister(context.WithoutCancel(ctx), id); err != nil && !errors.Is(err, store.ErrNotFound) {
+	returning, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTime)
+	defer cancel()
+	if err := r.cfg.Store.Unregister(returning, id); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return api.Errorf(api.CodeStoreUnavailable, "the lease could not be given back; it ends by itself: %w", err)
 	}
 	return nil
 }
+
+// returnTime bounds the giving back of a lease, which ends by itself all the same.
+const returnTime = time.Second
 
 // waitFor reports whether the group ended before the context.
 func waitFor(ctx context.Context, wg *sync.WaitGroup) bool {

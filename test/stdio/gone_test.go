@@ -209,3 +209,110 @@ func TestNothingRunsOutOfTimeWhileAClientsLastMessageWaits(t *testing.T) {
 		})
 	}
 }
+
+// RE2: a client that dies with both its pipes ends nothing in the middle: what it had answered is stored, and the runtime ends
+// in order.
+func TestAClientThatDiesWithItsPipesLosesNoAnswer(t *testing.T) {
+	t.Parallel()
+	for range 4 {
+		r := withTool(t, "", tool)
+		run := begin(t, r)
+		work := r.Callback(rpc.MethodRunTool)
+		var s rpc.Subscription
+		into(t, r.Call(rpc.MethodSubscribe, api.FollowQuery{Session: run.Session, After: 5}), &s)
+		r.Request("n", rpc.MethodNext, s) // the runtime has something to write as soon as anything happens
+		_ = r.Write([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"output":"it was done"}}`, work.ID) + "\n"))
+		r.CloseOutput()
+		r.CloseInput()
+		if code := r.Exit(); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+		next := withTool(t, r.StateDir, tool)
+		var result api.Result
+		into(t, next.Call(rpc.MethodResult, run), &result)
+		if result.Status != api.StatusCompleted || !strings.Contains(result.Text, "it was done") {
+			t.Errorf("the answer is lost: %+v", result)
+		}
+	}
+}
+
+// RE3, GR: an answer whose output a hook or guardrail was to see when the end came is known to have come. Its output may be lost,
+// and nobody is asked whether the action took effect.
+func TestAnAnswerThatNobodyCanLookAtAnyMoreIsNotUnknown(t *testing.T) {
+	t.Parallel()
+	watched := func(t *testing.T, dir string) *child.Runtime {
+		r := child.Start(t, child.Config{Binary: binary, StateDir: dir})
+		r.Call(rpc.MethodInitialize, hello)
+		r.Call(rpc.MethodRegisterTools, `{"tools":[`+tool+`]}`)
+		r.Call(rpc.MethodRegisterHook, `{"name":"h","toolResult":true}`)
+		r.Call(rpc.MethodRegisterAgent, `{"definition":{"name":"assistant","defaultModel":{"provider":"Scripted","name":"demo"},"approvals":{"mode":"never"},"hooks":["h"],"tools":[`+tool+`]}}`)
+		return r
+	}
+	for name, end := range map[string]func(r *child.Runtime, reply string){
+		"behind it the input ends": func(r *child.Runtime, reply string) {
+			_ = r.Write([]byte(reply))
+			r.CloseInput()
+		},
+		"to SIGTERM, and then the input ends": func(r *child.Runtime, reply string) {
+			r.Signal(syscall.SIGTERM)
+			r.Callback(rpc.MethodCancelCallback)
+			_ = r.Write([]byte(reply))
+			r.CloseInput()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 4 {
+				r := watched(t, "")
+				run := begin(t, r)
+				work := r.Callback(rpc.MethodRunTool)
+				end(r, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"output":"it was done"}}`, work.ID)+"\n")
+				r.Exit()
+				next := watched(t, r.StateDir)
+				next.Request("w", rpc.MethodResult, run)
+				asked := next.Next(`"w"`, rpc.MethodToolResult)
+				for asked.Method != "" {
+					next.Reply(asked, `{"output":"seen"}`)
+					asked = next.Next(`"w"`, rpc.MethodToolResult)
+				}
+				var result api.Result
+				into(t, asked.Result, &result)
+				if result.Status != api.StatusCompleted {
+					t.Errorf("somebody is asked: %+v", result)
+				}
+			}
+		})
+	}
+}
+
+// RU10: whoever asks for the end is answered when it has come, and not because somebody else has asked before.
+func TestEachShutdownIsAnsweredBehindTheEnd(t *testing.T) {
+	t.Parallel()
+	r := withTool(t, "", tool)
+	run := begin(t, r)
+	work := r.Callback(rpc.MethodRunTool)
+	r.Request("one", rpc.MethodShutdown, nil)
+	r.Callback(rpc.MethodCancelCallback)
+	r.Request("two", rpc.MethodShutdown, nil)
+	probe := r.Refused(rpc.MethodState, rpc.SessionID{Session: run.Session}) // which was read behind them
+	if probe.Data.Code != api.CodeClosed {
+		t.Errorf("%+v", probe)
+	}
+	if left := r.Left(); len(left) > 0 {
+		t.Fatalf("the end is told while a body runs: %s", left[0].Raw)
+	}
+	r.Reply(work, `{"output":"it was done"}`)
+	for _, id := range []string{`"one"`, `"two"`} {
+		if a := r.Answer(id); a.Error != nil {
+			t.Errorf("%s", a.Raw)
+		}
+	}
+	r.CloseInput()
+	r.Exit()
+	next := withTool(t, r.StateDir, tool)
+	var result api.Result
+	into(t, next.Call(rpc.MethodResult, run), &result)
+	if result.Status != api.StatusCompleted {
+		t.Errorf("%+v", result)
+	}
+}

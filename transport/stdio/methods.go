@@ -3,6 +3,7 @@ package stdio
 import (
 	"context"
 	"maps"
+	"time"
 
 	"github.com/creachadair/jrpc2"
 
@@ -32,7 +33,7 @@ func (c *conn) handlers() map[string]jrpc2.Handler {
 	return map[string]jrpc2.Handler{
 		rpc.MethodInitialize: method(c.initialize),
 		rpc.MethodShutdown: method(func(ctx context.Context, _ rpc.Empty) (rpc.Empty, error) {
-			return rpc.Empty{}, c.closeHost(ctx)
+			return rpc.Empty{}, c.closeHost(ctx, time.Now().Add(c.cfg.Grace))
 		}),
 		rpc.MethodCancelRequest: method(c.cancelRequest),
 		rpc.MethodCapabilities:  ask(c, func(ctx context.Context, h Host, _ rpc.Empty) (api.Capabilities, error) { return h.Capabilities(ctx) }),

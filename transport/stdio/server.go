@@ -2,7 +2,9 @@ package stdio
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -71,9 +73,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	if cfg.Grace <= 0 {
 		cfg.Grace = api.DefaultCancelGrace
 	}
-	c := &conn{cfg: cfg, lines: rpc.NewLines(in, out), subscriptions: map[string]*subscription{}, cancels: map[string]context.CancelFunc{}, posts: map[string]*post{}, lists: make(chan struct{}, maxLists), broken: make(chan error, 1), idle: make(chan struct{}, 1), seen: make(chan struct{}, 1), stopped: make(chan struct{})}
+	c := &conn{cfg: cfg, lines: rpc.NewLines(in, out), subscriptions: map[string]*subscription{}, cancels: map[string]context.CancelFunc{}, posts: map[string]*post{}, hostClosed: make(chan struct{}), lists: make(chan struct{}, maxLists), broken: make(chan error, 1), idle: make(chan struct{}, 1), seen: make(chan struct{}, 1), stopped: make(chan struct{})}
 	c.waits, c.endWaits = context.WithCancel(context.WithoutCancel(ctx))
 	c.peer, c.lose = context.WithCancel(context.WithoutCancel(ctx))
+	c.end = sync.OnceValue(func() time.Time { return time.Now().Add(cfg.Grace) })
+	c.mark = "rpc/end " + rand.Text()
 	c.quiet = make(chan struct{})
 	c.quieted = sync.OnceFunc(func() { close(c.quiet) })
 	c.stop = sync.OnceFunc(func() { close(c.stopped) })
@@ -88,7 +92,6 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 		defer close(ended)
 		waited = c.server.Wait()
 	}()
-	stopping := context.WithoutCancel(ctx)
 	select {
 	case <-ended:
 		failed = waited
@@ -99,20 +102,26 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 		c.giveUp(failed)
 	case <-ctx.Done(): // the client is there, and may answer still
 	}
-	stopping, cancel := context.WithTimeout(stopping, cfg.Grace)
+	end := c.end()
+	stopping, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	defer cancel()
-	if err := c.closeHost(stopping); err != nil && api.CodeOf(err) != api.CodeClosed && failed == nil {
+	last, cancel := context.WithDeadline(context.WithoutCancel(ctx), end.Add(closeTime))
+	defer cancel()
+	if err := c.closeHost(last, end); err != nil && api.CodeOf(err) != api.CodeClosed && failed == nil {
 		failed = err
 	}
 	c.lose()
 	c.stop()
 	select {
 	case <-ended:
-	case <-stopping.Done():
+	case <-last.Done():
 	}
 	c.lines.Flush(stopping.Done())
 	return failed
 }
+
+// closeTime is what the host gets beyond the grace to give back what it holds.
+const closeTime = time.Second
 
 // errClosing is why requests end that the connection does not outlive.
 var errClosing = api.Errorf(api.CodeClosed, "the runtime is stopping; start it again on the same state directory, and what was under way goes on")
@@ -132,6 +141,12 @@ type conn struct {
 	stop     func()
 	quiet    chan struct{} // closed by quieted, when the host has told everything to stop that it runs
 	quieted  func()
+	end      func() time.Time // by when all is over, from the first sign of the end
+	mark     string           // the method behind the last message, which no client can name
+
+	closing    sync.Once
+	hostClosed chan struct{}
+	closeErr   error
 
 	opening sync.Mutex
 	host    atomic.Pointer[Host]
@@ -181,9 +196,6 @@ func (i *input) read() {
 	}
 }
 
-// markMethod goes through the server behind the last message, so that whatever came before it is counted.
-const markMethod = "rpc/end"
-
 // Recv returns the next message. It ends the server by an error alone: one that is stopped while it receives panics at the
 // next message.
 func (i *input) Recv() ([]byte, error) {
@@ -200,7 +212,7 @@ func (i *input) Recv() ([]byte, error) {
 	case <-i.conn.stopped:
 		i.ended = io.EOF
 	}
-	return []byte(`{"jsonrpc":"2.0","method":"` + markMethod + `"}`), nil
+	return []byte(`{"jsonrpc":"2.0","method":"` + i.conn.mark + `"}`), nil // so that whatever came before it is counted
 }
 
 // Close leaves the lines open: answers may be on their way still, and Serve closes them.
@@ -214,7 +226,7 @@ const drainTime = 2 * time.Second
 // told to stop.
 func (c *conn) drain() {
 	defer c.lose()
-	grace := time.NewTimer(min(drainTime, c.cfg.Grace))
+	grace := time.NewTimer(min(drainTime, time.Until(c.end())))
 	defer grace.Stop()
 	select {
 	case <-c.seen:
@@ -237,7 +249,7 @@ func (c *conn) drain() {
 func (c *conn) Assign(ctx context.Context, method string) jrpc2.Handler {
 	req := jrpc2.InboundRequest(ctx)
 	switch {
-	case method == markMethod && req.IsNotification():
+	case method == c.mark && req.IsNotification():
 		return func(context.Context, *jrpc2.Request) (any, error) {
 			select {
 			case c.seen <- struct{}{}:
@@ -376,17 +388,38 @@ func (c *conn) initialize(ctx context.Context, p rpc.Initialize) (rpc.Initialize
 		MaxFrameBytes: rpc.MaxFrameBytes, MaxMessageBytes: rpc.MaxMessageBytes}, nil
 }
 
-// closeHost closes the host, if there is one, and keeps another from being opened.
-func (c *conn) closeHost(ctx context.Context) error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.endWaits()
-	if h := c.host.Load(); h != nil {
+// closeHost closes the host by then, if there is one, and keeps another from being opened. It is closed once: whoever else
+// asks waits for that, as long as ctx lasts.
+func (c *conn) closeHost(ctx context.Context, by time.Time) error {
+	c.closing.Do(func() {
+		c.mu.Lock()
+		c.closed = true
+		c.mu.Unlock()
+		c.endWaits()
 		c.quiesce()
-		return (*h).Close(ctx)
+		go func() {
+			defer close(c.hostClosed)
+			if h := c.host.Load(); h != nil {
+				closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), by)
+				defer cancel()
+				c.closeErr = (*h).Close(closing)
+			}
+		}()
+	})
+	select {
+	case <-c.hostClosed:
+		return c.closeErr
+	case <-ctx.Done():
 	}
-	return nil
+	select {
+	case <-c.hostClosed:
+		return c.closeErr
+	default:
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return api.Errorf(api.CodeCancelled, "the wait for the end was given up; the runtime stops all the same")
+	}
+	return api.Errorf(api.CodeStoreBusy, "the runtime did not stop in time; what it holds is free when its process has ended")
 }
 
 // giveUp ends the connection to a client that is gone, or, for a reason, is to be.
