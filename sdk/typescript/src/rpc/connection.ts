@@ -15,8 +15,9 @@ export type { RequestOptions } from './requests.js';
 
 /**
  * The code that a request of the runtime runs. Its signal aborts with a CancelledError as its reason when the runtime gives the
- * request up, with a RuntimeExitedError when the runtime is gone, and with a ClosedError when this side closes. What it throws is
- * told to the runtime: the code and message of an OpenWorkerError, the message alone of anything else.
+ * request up, with a RuntimeExitedError when the runtime is gone, and with a ClosedError when this side closes; a request that is
+ * read only after that is not run. What it throws is told to the runtime: the code and message of an OpenWorkerError, the message
+ * alone of anything else.
  */
 export type Handler<C extends keyof Callbacks> = (params: Callbacks[C]['params'], signal: AbortSignal) => Callbacks[C]['result'] | Promise<Callbacks[C]['result']>;
 
@@ -159,6 +160,9 @@ export class Peer implements Connection {
   }
 
   #asks(id: unknown, method: string, params: unknown): void {
+    if (this.#ending !== undefined) {
+      return; // nobody hears the answer, and another runtime may have the work by now: what has not begun must not begin
+    }
     const handler = this.#handlers.get(method);
     if (handler === undefined) {
       this.#answer(id, 'error', unknownMethod(method));

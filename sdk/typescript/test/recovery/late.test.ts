@@ -9,14 +9,14 @@ import { actor, acts } from './actor.js';
 import { World } from './world.js';
 
 /** A process that is stopped, with a request for a body waiting for it. */
-async function standingStill(t: TestContext) {
+async function standingStill(t: TestContext, given: { polls?: boolean } = {}) {
   const [call, answer] = acts;
   const world = await World.make(t, [{ ...call, reply: { ...call?.reply, wait: 'gate' } }, { ...answer, reply: { text: 'acted' } }]);
   // What this runtime says is written down as soon as the process could read it.
   const said = path.join(world.directory, 'said');
   const runtimePath = path.join(world.directory, 'overheard');
   writeFileSync(runtimePath, `#!/bin/sh\n'${world.place.runtimePath}' "$@" | tee '${said}'\n`, { mode: 0o755 });
-  const child = world.start('worker.ts', { place: { ...world.place, runtimePath }, role: {}, text: 'act' });
+  const child = world.start('worker.ts', { place: { ...world.place, runtimePath }, role: {}, text: 'act', ...given });
   const { session, run } = await child.says<{ session: string; run: string }>();
   await world.model.arrived(1);
   child.process.kill('SIGSTOP');
@@ -51,18 +51,20 @@ suite('a body that is asked for', { concurrency: true }, () => {
     await assert.rejects(child.says(), /RuntimeExitedError/); // it was begun once
   });
 
-  test('is not begun by a process that stood still while its runtime was killed and another process took the turn over', async (t) => {
-    const { world, child, session: id, run: runId, requests } = await standingStill(t);
-    await requests();
-    world.killRuntime();
+  for (const [what, given] of [['', {}], [', though it finds that when it sends, and reads the request behind', { polls: true }]] as const) {
+    test(`is not begun by a process that stood still while its runtime was killed and another process took the turn over${what}`, async (t) => {
+      const { world, child, session: id, run: runId, requests } = await standingStill(t, given);
+      await requests();
+      world.killRuntime();
 
-    let ran = 0;
-    const harness = await world.open();
-    await actor(harness, {}, { execute: () => `${++ran}`, inspect: () => ({ outcome: 'not_started' }) }).ready();
-    const run = await (await harness.session(id)).openRun(runId);
-    assert.equal((await run.result()).text, 'acted');
-    assert.equal(ran, 1);
-    child.process.kill('SIGCONT');
-    await assert.rejects(child.says(), /RuntimeExitedError/); // it says nothing of a body, and ends
-  });
+      let ran = 0;
+      const harness = await world.open();
+      await actor(harness, {}, { execute: () => `${++ran}`, inspect: () => ({ outcome: 'not_started' }) }).ready();
+      const run = await (await harness.session(id)).openRun(runId);
+      assert.equal((await run.result()).text, 'acted');
+      assert.equal(ran, 1);
+      child.process.kill('SIGCONT');
+      await assert.rejects(child.says(), /RuntimeExitedError/); // it says nothing of a body, and ends
+    });
+  }
 });

@@ -2,7 +2,7 @@
 import { actor, type Role } from './actor.js';
 import { openAt, type Place } from './world.js';
 
-const { place, role, text, end } = JSON.parse(process.argv[2] ?? '') as { place: Place; role: Role; text: string; end?: End };
+const { place, role, text, end, polls } = JSON.parse(process.argv[2] ?? '') as { place: Place; role: Role; text: string; end?: End; polls?: boolean };
 
 /** How it ends by itself when the body has begun. */
 export type End = 'exit' | 'throw';
@@ -29,5 +29,8 @@ const agent = actor(harness, role, {
 const session = await agent.newSession();
 const run = await session.send(text);
 say({ session: session.id, run: run.id });
+if (polls === true) {
+  setInterval(() => void session.state().catch(() => undefined), 20); // so that it has something to send whenever it goes on
+}
 const result = await run.result();
 say({ status: result.status });

@@ -17,7 +17,8 @@ export class FakeRuntime {
   #waiting: { readonly until: () => boolean; readonly resolve: () => void }[] = [];
   readonly #writer: LineWriter;
 
-  constructor() {
+  /** `left` resolves when it is gone, once it was asked to end. */
+  constructor(left: Promise<void> = Promise.resolve()) {
     this.#writer = new LineWriter(this.output, (error) => {
       throw error;
     });
@@ -36,9 +37,10 @@ export class FakeRuntime {
     this.peer = new Peer({
       input: this.output,
       output: this.input,
-      gone: () => {
+      gone: async () => {
         this.gone++;
-        return Promise.resolve(new RuntimeExitedError('the fake is gone'));
+        await left;
+        return new RuntimeExitedError('the fake is gone');
       },
     });
   }
