@@ -36,6 +36,7 @@ type Outcome = { readonly output: string } | { readonly error: OpenWorkerError }
 
 /** A body that runs, for everybody who asks for it. */
 interface Flight {
+  readonly attempt: number;
   readonly ended: Promise<Outcome>;
   readonly controller: AbortController;
   /** When its time is over, in milliseconds since 1970. */
@@ -61,46 +62,51 @@ export class Bodies {
 
   /**
    * Runs a body, or joins the one of this call that runs. The signal stops it, unless it ended since the runtime is gone: what
-   * the body comes to is the next runtime's then.
+   * the body comes to is the next runtime's then. A later attempt that joined one that was stopped, and threw, makes its own.
    *
    * @param startBefore until when it may begin, in milliseconds since 1970
    * @param timeoutMs what it may take before {@link inspect} no longer waits for it
-   * @throws TooLateError when that has passed, the runtime is gone, or a later owner has asked about the call: nothing was done
+   * @param prepare makes the body's input: the whole of it comes before the last look at whether the body may begin
+   * @throws TooLateError when that has passed, the signal has ended, or a later owner has asked about the call: nothing was done
    */
-  async run(
+  async run<Input>(
     call: Attempt,
     signal: AbortSignal,
     startBefore: number | undefined,
-    body: (signal: AbortSignal) => unknown,
+    body: (signal: AbortSignal, input: Input) => unknown,
     timeoutMs: number = defaultTimeoutMs,
+    prepare: () => Input | Promise<Input> = () => undefined as Input,
   ): Promise<string> {
-    if (startBefore !== undefined) {
-      // A process that stood still finds, behind the request, that its runtime is gone: another may have taken the call over.
-      await nextTurn();
-    }
-    let flight = this.#running.get(call.callId);
-    if (flight === undefined) {
+    const until = Date.now() + timeoutMs; // as the runtime counts it: from when it asked
+    let prepared: { readonly input: Input } | { readonly error: OpenWorkerError } | undefined;
+    for (;;) {
+      const flight = this.#running.get(call.callId);
+      if (flight !== undefined) {
+        const outcome = await joined(flight, call, signal);
+        if (!('error' in outcome) || !flight.controller.signal.aborted || signal.aborted || call.attempt <= flight.attempt) {
+          return told(outcome);
+        }
+        prepared = undefined; // the wait may have been long
+        continue;
+      }
       const known = this.#handedOver(call);
       if (known !== undefined) {
         return told(known);
       }
+      if (prepared === undefined) {
+        prepared = await settled(prepare);
+        // A process that stood still finds, behind the request, that its runtime is gone: another may have taken the call over.
+        await nextTurn();
+        continue;
+      }
       if (signal.aborted || (startBefore !== undefined && Date.now() >= startBefore)) {
         throw new TooLateError('the time to begin the body had passed; it was not begun');
       }
-      flight = this.#begin(call, body, Date.now() + timeoutMs);
-    }
-    flight.epoch = Math.max(flight.epoch, call.epoch);
-    const { controller, ended } = flight;
-    const stop = (): void => {
-      if (!(signal.reason instanceof RuntimeExitedError)) {
-        controller.abort(signal.reason);
+      if ('error' in prepared) {
+        throw prepared.error;
       }
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    try {
-      return told(await ended);
-    } finally {
-      signal.removeEventListener('abort', stop);
+      const { input } = prepared;
+      this.#begin(call, (stopped) => body(stopped, input), until);
     }
   }
 
@@ -142,26 +148,18 @@ export class Bodies {
     return kept.outcome !== undefined && ('output' in kept.outcome || call.attempt <= kept.attempt) ? kept.outcome : undefined;
   }
 
-  #begin(call: Attempt, body: (signal: AbortSignal) => unknown, until: number): Flight {
+  /** Calls the body, at once: behind a last look at whether it may begin nothing else comes. */
+  #begin(call: Attempt, body: (signal: AbortSignal) => unknown, until: number): void {
     const controller = new AbortController();
-    const run = async (): Promise<Outcome> => {
-      let outcome: Outcome | undefined;
-      try {
-        outcome = { output: textOf(await body(controller.signal)) };
-      } catch (thrown) {
-        outcome = { error: failure(thrown) };
-      } finally {
-        // Whatever happens: a call that stayed here would be taken to run for ever.
-        this.#running.delete(call.callId);
-        // What a body throws that was stopped tells those who wait, and nothing of what it did until then.
-        const stopped = controller.signal.aborted && outcome !== undefined && 'error' in outcome;
-        this.#keep({ ...call, epoch: flight.epoch, outcome: stopped ? undefined : outcome });
-      }
+    const ended = outcomeOf(() => body(controller.signal)).then((outcome) => {
+      this.#running.delete(call.callId);
+      // What a body throws that was stopped tells those who wait, and nothing of what it did until then.
+      const stopped = controller.signal.aborted && 'error' in outcome;
+      this.#keep({ ...call, epoch: flight.epoch, outcome: stopped ? undefined : outcome });
       return outcome;
-    };
-    const flight: Flight = { controller, until, epoch: call.epoch, ended: Promise.resolve().then(run) };
+    });
+    const flight: Flight = { attempt: call.attempt, controller, until, epoch: call.epoch, ended };
     this.#running.set(call.callId, flight);
-    return flight;
   }
 
   #keep(kept: Kept): void {
@@ -193,6 +191,42 @@ export function bodies(): Bodies {
   const key = Symbol.for('@openworkerai/harness-sdk/bodies');
   const shared = globalThis as { [key]?: Bodies };
   return (shared[key] ??= new Bodies());
+}
+
+/** Waits for a body that runs. The end of the signal stops it, as {@link Bodies.run} says. */
+async function joined(flight: Flight, { epoch }: Attempt, signal: AbortSignal): Promise<Outcome> {
+  flight.epoch = Math.max(flight.epoch, epoch);
+  const stop = (): void => {
+    if (!(signal.reason instanceof RuntimeExitedError)) {
+      flight.controller.abort(signal.reason);
+    }
+  };
+  if (signal.aborted) {
+    stop(); // by the body's own beginning, or while a turn passed
+  }
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await flight.ended;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+async function settled<Input>(prepare: () => Input | Promise<Input>): Promise<{ readonly input: Input } | { readonly error: OpenWorkerError }> {
+  try {
+    return { input: await prepare() };
+  } catch (thrown) {
+    return { error: failure(thrown) };
+  }
+}
+
+/** Runs a body to its end, and says how it ended; never rejects. */
+async function outcomeOf(body: () => unknown): Promise<Outcome> {
+  try {
+    return { output: textOf(await body()) };
+  } catch (thrown) {
+    return { error: failure(thrown) };
+  }
 }
 
 /** A result as the model is told it: a string as it stands, anything else as JSON, nothing as an empty text. */

@@ -135,9 +135,14 @@ export class Tools {
   async #run(call: wire.ToolCall, signal: AbortSignal): Promise<string> {
     const { definition } = this.#found(call);
     const startBefore = call.startBefore === undefined ? undefined : Date.parse(call.startBefore);
-    const body = async (stopped: AbortSignal): Promise<unknown> =>
-      definition.execute(await inputOf(definition.inputSchema, structuredClone(call.arguments)), contextOf(call, stopped)); // its input is the body's to change
-    return this.#bodies.run(attemptOf(call), signal, startBefore, body, definition.timeoutMs);
+    return this.#bodies.run(
+      attemptOf(call),
+      signal,
+      startBefore,
+      (stopped, input) => definition.execute(input as never, contextOf(call, stopped)),
+      definition.timeoutMs,
+      () => inputOf(definition.inputSchema, structuredClone(call.arguments)), // its input is the body's to change
+    );
   }
 
   async #inspect(call: wire.ToolCall, signal: AbortSignal): Promise<Inspection> {

@@ -201,6 +201,55 @@ suite('bodies', () => {
     await assert.rejects(bodies.run(call('c', 1, 1), never, undefined, body.run), TooLateError);
   });
 
+  for (const [what, retry, begun2] of [
+    ['is begun itself once that has ended', { attempt: 2, signal: never, left: 60_000 }, 1],
+    ['is not begun where its time has passed', { attempt: 2, signal: never, left: -1 }, 0],
+    ['fails with it where it is stopped too', { attempt: 2, signal: 'stopped', left: 60_000 }, 0],
+    ['fails with it where it is the same attempt', { attempt: 1, signal: never, left: 60_000 }, 0],
+  ] as const) {
+    test(`of a retry that joined one which was stopped and throws: ${what}`, async () => {
+      const bodies = new Bodies();
+      const [body, second] = [new Body(), new Body()];
+      const [cancel, cancelRetry] = [new AbortController(), new AbortController()];
+      const first = bodies.run(call('c', 1), cancel.signal, undefined, body.run);
+      await begun(body);
+      cancel.abort(new CancelledError('its time is over'));
+      const signal = retry.signal === 'stopped' ? cancelRetry.signal : retry.signal;
+      const retried = bodies.run(call('c', retry.attempt), signal, Date.now() + retry.left, second.run);
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      assert.equal(second.begun, 0, 'it was begun beside the first');
+      if (retry.signal === 'stopped') {
+        cancelRetry.abort(new CancelledError('stop'));
+      }
+      body.fail(new Error('stopped'));
+      await assert.rejects(first, /stopped/);
+      if (begun2 === 0) {
+        await assert.rejects(retried, retry.left < 0 ? TooLateError : /stopped/);
+      } else {
+        await begun(second);
+        second.end('done by the second');
+        assert.equal(await retried, 'done by the second');
+      }
+      assert.equal(second.begun, begun2);
+    });
+  }
+
+  test('that end their own turn as they begin are told so', async () => {
+    const bodies = new Bodies();
+    const cancel = new AbortController();
+    let told: unknown;
+    const run = bodies.run(call('c'), cancel.signal, undefined, (signal) => {
+      cancel.abort(new CancelledError('stop'));
+      return Promise.resolve().then(() => {
+        told = signal.reason;
+      });
+    });
+    await run;
+    assert.equal(told, cancel.signal.reason);
+  });
+
   test('are remembered up to a bound', async () => {
     const bodies = new Bodies();
     for (let i = 0; i < 4_097; i++) {
