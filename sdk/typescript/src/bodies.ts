@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { ArgumentsInvalidError, CancelledError, type OpenWorkerError, RuntimeExitedError, ToolFailedError } from './generated/errors.js';
+import { ArgumentsInvalidError, CancelledError, isError, type OpenWorkerError, ToolFailedError } from './generated/errors.js';
 import { TooLateError } from './rpc/errors.js';
-import { beginning, isOf, messageOf } from './text.js';
+import { beginning, messageOf } from './text.js';
 
 /** What a tool's result may have; of a longer one the runtime keeps so much, and so does this side (RU8). */
 const maxOutputBytes = 256_000;
@@ -185,10 +185,10 @@ export class Bodies {
 
 /**
  * The table of this process, which all copies of the package share: a program may have two, and a call is in one runtime's hands
- * today and in another's after it.
+ * today and in another's after it. The key has a number, which another form of the table is to change.
  */
 export function bodies(): Bodies {
-  const key = Symbol.for('@openworkerai/harness-sdk/bodies');
+  const key = Symbol.for('@openworkerai/harness-sdk/bodies/1');
   const shared = globalThis as { [key]?: Bodies };
   return (shared[key] ??= new Bodies());
 }
@@ -197,7 +197,7 @@ export function bodies(): Bodies {
 async function joined(flight: Flight, { epoch }: Attempt, signal: AbortSignal): Promise<Outcome> {
   flight.epoch = Math.max(flight.epoch, epoch);
   const stop = (): void => {
-    if (!(signal.reason instanceof RuntimeExitedError)) {
+    if (!isError(signal.reason, 'runtime_exited')) {
       flight.controller.abort(signal.reason);
     }
   };
@@ -252,7 +252,7 @@ function boundOutput(text: string): string {
 /** What a body threw, as the model is told it. Only that the arguments are to be corrected keeps its code. */
 function failure(thrown: unknown): OpenWorkerError {
   const message = beginning(messageOf(thrown), maxErrorBytes);
-  return isOf(thrown, ArgumentsInvalidError) ? new ArgumentsInvalidError(message) : new ToolFailedError(message);
+  return isError(thrown, 'arguments_invalid') ? new ArgumentsInvalidError(message) : new ToolFailedError(message);
 }
 
 function told(outcome: Outcome): string {

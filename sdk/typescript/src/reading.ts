@@ -1,5 +1,5 @@
-import { InvalidRequestError, OpenWorkerError } from './generated/errors.js';
-import { isOf, kindOf, messageOf } from './text.js';
+import { InvalidRequestError, isError } from './generated/errors.js';
+import { kindOf, messageOf } from './text.js';
 
 /**
  * Reads what is the program's own, whose getters and proxies may throw. What they throw becomes an error with a code.
@@ -10,7 +10,7 @@ export function reading<T>(what: string, read: () => T): T {
   try {
     return read();
   } catch (cause) {
-    throw isOf(cause, OpenWorkerError) ? cause : new InvalidRequestError(`${what} cannot be read: ${messageOf(cause)}`, {}, { cause });
+    throw isError(cause) ? cause : new InvalidRequestError(`${what} cannot be read: ${messageOf(cause)}`, {}, { cause });
   }
 }
 

@@ -10,6 +10,9 @@ export interface OpenWorkerErrorOptions extends ErrorOptions {
   retryable?: boolean | undefined;
 }
 
+/** What errors of the SDK bear: a program may have two copies of the package, whose classes differ and whose errors meet. */
+const mark = Symbol.for('@openworkerai/harness-sdk/error');
+
 /**
  * The error of everything that the SDK refuses or fails at. Programs branch on its class or its `code`; its message says what
  * was wrong with which input and what to do next, is for people, and may change.
@@ -17,6 +20,7 @@ export interface OpenWorkerErrorOptions extends ErrorOptions {
 export class OpenWorkerError extends Error {
   static {
     this.prototype.name = 'OpenWorkerError';
+    Object.defineProperty(this.prototype, mark, { value: true });
   }
   /** The kind of failure. A later runtime may have kinds that this version does not know. */
   readonly code: Code;
@@ -1070,6 +1074,15 @@ export function errorOf(code: Code, message: string, details: ErrorDetails = {},
   const options: OpenWorkerErrorOptions = { retryable, ...(cause === undefined ? {} : { cause }) };
   const row = rows.get(code);
   return row ? new row.type(message, details, options) : new OpenWorkerError(code, message, details, options);
+}
+
+/** Whether it is an error of the SDK, of this copy of the package or another, and of a code if one is given. It never throws. */
+export function isError(thrown: unknown, code?: Code): thrown is OpenWorkerError {
+  try {
+    return typeof thrown === 'object' && thrown !== null && mark in thrown && (code === undefined || (thrown as unknown as OpenWorkerError).code === code);
+  } catch {
+    return false; // a proxy that lets nobody look
+  }
 }
 
 /** The number that a code has as the `code` of an error of JSON-RPC; that of `internal` for one that is not known. */

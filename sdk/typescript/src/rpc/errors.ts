@@ -1,10 +1,22 @@
 /** Errors as they go over the wire, and back. */
-import { CancelledError, codeOf, errorOf, InvalidRequestError, numberOf, OpenWorkerError } from '../generated/errors.js';
-import { isOf, messageOf } from '../text.js';
+import { CancelledError, codeOf, errorOf, InvalidRequestError, isError, numberOf, type OpenWorkerError } from '../generated/errors.js';
+import { messageOf } from '../text.js';
+
+/** What {@link TooLateError} bears, of whichever copy of the package: the copies of a program share their bodies. */
+const late = Symbol.for('@openworkerai/harness-sdk/too-late');
 
 /** Thrown by a tool's handler that got to its body when the time to begin it had passed: nothing was done. */
 export class TooLateError extends Error {
   override readonly name = 'TooLateError';
+  readonly [late] = true;
+}
+
+function isTooLate(thrown: unknown): boolean {
+  try {
+    return typeof thrown === 'object' && thrown !== null && late in thrown;
+  } catch {
+    return false; // a proxy that lets nobody look
+  }
 }
 
 /** The number of {@link TooLateError}, which has no code of ours. */
@@ -27,11 +39,11 @@ export function unknownMethod(method: string): WireError {
 /** What a handler threw, whatever that is. An error with a code keeps it; any other is told by its message alone. */
 export function toWire(thrown: unknown): WireError {
   const message = messageOf(thrown);
-  if (isOf(thrown, TooLateError)) {
+  if (isTooLate(thrown)) {
     return { code: tooLate, message };
   }
   try {
-    if (thrown instanceof OpenWorkerError) {
+    if (isError(thrown)) {
       const { code, details, retryable } = thrown;
       return { code: numberOf(code), message, data: { code, details, retryable } };
     }
