@@ -32,6 +32,8 @@ func (f *fakeHost) Bind(tools ...Tool) error { f.bound = append(f.bound, tools..
 
 func (f *fakeHost) BindGuards([]Guardrail, []Hook) error { return nil }
 
+func (f *fakeHost) Quiesce() {}
+
 func (f *fakeHost) Close(context.Context) error { f.closed++; return nil }
 
 func (f *fakeHost) RegisterAgent(_ context.Context, _ string, def api.AgentDefinition) (AgentReference, error) {

@@ -15,6 +15,7 @@ type Run struct {
 	service   api.Service
 	reference RunReference
 	seen      atomic.Uint64 // number of the last event that Events has given
+	spoken    spoken
 }
 
 func newRun(service api.Service, ref RunReference) *Run {
@@ -39,13 +40,20 @@ func (r *Run) Result(ctx context.Context) (Result, error) {
 }
 
 // Events gives the run's events from turn_accepted on, with text deltas in between, and ends with the
-// run's terminal event or with the one that leaves it waiting. Calling it again goes on where the last
+// run's terminal event or with the one that leaves it waiting. The deltas of an answer make up its text: what the
+// model said before anybody listened comes in one piece, in front of model_call_finished. Calling it again goes on where the last
 // loop stopped, also where the loop was left early; it is for one goroutine at a time. An error ends the
 // iteration.
 func (r *Run) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		query := api.FollowQuery{Session: r.reference.Session, Run: r.reference.Run, After: r.seen.Load()}
-		follow(ctx, r.service, query, &r.seen)(yield)
+		follow(ctx, r.service, query, &r.seen)(func(e Event, err error) bool {
+			if missing, some := r.spoken.missing(e); some && err == nil && !yield(missing, nil) {
+				r.seen.Store(e.Number - 1) // the next loop begins with e
+				return false
+			}
+			return yield(e, err)
+		})
 	}
 }
 

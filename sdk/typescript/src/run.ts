@@ -6,6 +6,7 @@ import { answerOf, type HandlerContext, type Handlers, handlersOf, unless } from
 import type { Host } from './host.js';
 import { type CallOptions, given, optionsOf } from './options.js';
 import { cancelled } from './rpc/requests.js';
+import { Spoken } from './spoken.js';
 import { EventStream } from './stream.js';
 
 /** A run that is followed with handlers. */
@@ -36,6 +37,7 @@ export class Run {
   readonly #host: Host;
   readonly #session: string;
   #seen: number; // number of the last event that events() has given
+  readonly #spoken = new Spoken();
 
   /** @internal */
   constructor(host: Host, reference: wire.RunReference) {
@@ -53,7 +55,8 @@ export class Run {
 
   /**
    * The run's events from turn_accepted on, with text deltas in between, up to its terminal event or to the one that leaves it
-   * waiting (RU3). Called again it goes on where the last loop stopped, also where that was left early. One loop at a time.
+   * waiting (RU3). The deltas of an answer make up its text: what the model said before anybody listened comes in one piece, in
+   * front of model_call_finished. Called again it goes on where the last loop stopped, also where that was left early. One loop at a time.
    */
   events(options?: CallOptions): EventStream {
     const { signal } = given('run.events', options, optionsOf.wait);
@@ -61,6 +64,7 @@ export class Run {
       connection: this.#connection,
       signal,
       query: () => ({ session: this.#session, run: this.id, after: this.#seen }),
+      spoken: this.#spoken,
       onEvent: (event) => {
         this.#seen = event.number ?? this.#seen;
       },

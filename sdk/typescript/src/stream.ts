@@ -1,6 +1,7 @@
 import type { Event, FollowQuery } from './generated/protocol.js';
 import type { Connection } from './rpc/connection.js';
 import { cancelled } from './rpc/requests.js';
+import type { Spoken } from './spoken.js';
 
 /** A reader may do so long without the next event before it is taken to have been dropped, in milliseconds. */
 const idleMs = 60_000;
@@ -13,6 +14,8 @@ export interface StreamSetup {
   readonly signal: AbortSignal | undefined;
   /** Is told of each event before the reader has it. */
   readonly onEvent?: (event: Event) => void;
+  /** Completes the text of answers. Absent: events come as the runtime has them. */
+  readonly spoken?: Spoken;
   /** Is told when it begins to hold something at the runtime, and when it no longer does. */
   readonly onHold?: (holds: boolean) => void;
   /** How long a reader may do without the next event before the runtime is let go of, in milliseconds. Absent: a minute. */
@@ -112,7 +115,9 @@ export class EventStream implements AsyncIterableIterator<Event, undefined, unde
     if (batch === undefined) {
       return;
     }
-    this.#come = batch.events.toReversed();
+    const { spoken } = this.#setup;
+    const events = spoken === undefined ? batch.events : batch.events.flatMap((event) => [spoken.missing(event) ?? [], event].flat());
+    this.#come = events.toReversed();
     this.#after = this.#come.find(({ number }) => number !== undefined)?.number ?? this.#after;
     if (batch.end === true) {
       this.#last = true;
