@@ -162,9 +162,15 @@ type ToolAction struct {
 	Changed   bool // the arguments are a person's
 }
 
+// ArgumentsError is the error of a [Deny] that cannot be given the arguments as they are, as over a wire. The action is not run,
+// with code arguments_invalid, and the model is told the message, which says what to correct.
+type ArgumentsError struct{ Message string }
+
+func (e *ArgumentsError) Error() string { return e.Message }
+
 // Deny is an application's own hard check: it returns [Block] with a reason, which the model is told, or [Allow].
 // It is called for each call whose arguments are valid, before grants and approvals, and again right before an
 // action with changed arguments starts. An error, a panic or another verdict means that the action is not run,
-// with code check_failed: the model is told that nobody has refused it, and the log why. The same function belongs
-// into every process of a store.
+// with code check_failed: the model is told that nobody has refused it, and the log why. An [ArgumentsError] has a code of its
+// own. The same function belongs into every process of a store.
 type Deny func(ctx context.Context, action ToolAction) (Verdict, error)

@@ -75,17 +75,31 @@ func hookFailed(h *guard.Hook, when, fault string) *api.Error {
 }
 
 // Ask makes the application's own check of an action (AP2). denied says that it refused, and reason why. err is
-// check_failed where it has no answer, a redaction among them, which is nobody's refusal (AP6), and cancelled where ctx
-// ended. A nil check denies nothing. A timeout of 0 is [api.DefaultCheckTimeout].
+// check_failed where it has no answer, a redaction among them, which is nobody's refusal (AP6), arguments_invalid with what
+// to correct where it could not be given them as they are, and cancelled where ctx ended. A nil check denies nothing. A
+// timeout of 0 is [api.DefaultCheckTimeout].
 func Ask(ctx context.Context, deny guard.Deny, action guard.ToolAction, timeout time.Duration) (reason string, denied bool, err *api.Error) {
 	if deny == nil {
 		return "", false, nil
 	}
 	action.Metadata, action.Arguments = maps.Clone(action.Metadata), bytes.Clone(action.Arguments)
-	verdict, fault, cancelled := attempt(ctx, timeout, func(ctx context.Context) (guard.Verdict, error) { return deny(ctx, action) })
+	type answer struct {
+		guard.Verdict
+		unfit string
+	}
+	verdict, fault, cancelled := attempt(ctx, timeout, func(ctx context.Context) (answer, error) {
+		v, err := deny(ctx, action)
+		var unfit *guard.ArgumentsError
+		if errors.As(err, &unfit) {
+			return answer{unfit: Plain(unfit.Message, maxReason)}, nil
+		}
+		return answer{Verdict: v}, err
+	})
 	switch {
 	case cancelled != nil:
 		return "", false, cancelled
+	case verdict.unfit != "":
+		return "", false, api.Errorf(api.CodeArgumentsInvalid, "%s", verdict.unfit)
 	case fault != "":
 	case verdict.Action == guard.ActionAllow:
 		return "", false, nil

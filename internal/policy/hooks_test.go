@@ -174,6 +174,22 @@ func TestAHookWithoutAnAnswerWithholdsTheResult(t *testing.T) {
 	}
 }
 
+func TestACheckThatCannotBeGivenTheArgumentsTellsWhatToCorrect(t *testing.T) {
+	t.Parallel()
+	unfit := func(message string) guard.Deny {
+		return func(context.Context, guard.ToolAction) (guard.Verdict, error) {
+			return guard.Allow(), fmt.Errorf("wrapped: %w", &guard.ArgumentsError{Message: message})
+		}
+	}
+	_, denied, err := policy.Ask(t.Context(), unfit("give /n\nas a string"), guard.ToolAction{Tool: "app.pay"}, 0)
+	if denied || err == nil || err.Code != api.CodeArgumentsInvalid || err.Message != "give /n as a string" {
+		t.Errorf("got %v, %v", denied, err)
+	}
+	if _, denied, err = policy.Ask(t.Context(), unfit(""), guard.ToolAction{Tool: "app.pay"}, 0); denied || err == nil || err.Code != api.CodeCheckFailed {
+		t.Errorf("without a message: got %v, %v", denied, err)
+	}
+}
+
 func TestTheApplicationsCheckAllowsDeniesOrHasNoAnswer(t *testing.T) {
 	t.Parallel()
 	answer := func(v guard.Verdict) guard.Deny {

@@ -192,6 +192,9 @@ func (r *Runtime) check(ctx context.Context, agent *Agent, s Start) engine.Comma
 	case err != nil:
 		r.log.Warn("the application's check failed", "session", s.State.Session, "call", e.CallID, "error", err)
 		out.Code, out.Message = err.Code, textCheckFailed
+		if err.Code == api.CodeArgumentsInvalid {
+			out.Message = err.Message
+		}
 	case denied:
 		out.Code, out.Message = api.CodeDenied, deniedText(reason)
 	}

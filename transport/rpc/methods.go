@@ -146,6 +146,10 @@ type Initialize struct {
 	ActionCheck bool `json:"actionCheck,omitempty"`
 	// ScratchDir holds the sessions' private workspaces. Absent: the user's cache directory.
 	ScratchDir string `json:"scratchDir,omitempty"`
+	// DoubleNumbers: the client's numbers are doubles, as those of JavaScript. A call whose arguments have an integer that
+	// no double holds, or a number out of their range, is then refused with arguments_invalid before the client is asked to
+	// run or to check it.
+	DoubleNumbers bool `json:"doubleNumbers,omitempty"`
 }
 
 // ClientInfo names a client, for logs.

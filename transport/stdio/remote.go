@@ -30,6 +30,9 @@ const startAgain = 20 * time.Millisecond
 // Run has the client run the body. A body that could not begin in time did nothing: it is begun again, as long as the session
 // is this process's.
 func (t *remoteTool) Run(ctx context.Context, call tool.Call) (string, error) {
+	if err := t.conn.unfit(call.Arguments); err != nil {
+		return "", &bodyError{text: err.Message, code: err.Code}
+	}
 	for {
 		params := t.call(call)
 		if call.StartBefore != nil {
@@ -78,8 +81,11 @@ func (t *remoteTool) call(call tool.Call) rpc.ToolCall {
 // inspectedTool is a type of its own, so that a tool without an inspection does not look like an Inspector.
 type inspectedTool struct{ *remoteTool }
 
-// Inspect asks the client what became of an attempt.
+// Inspect asks the client what became of an attempt. Of one with arguments that it would read as others it can say nothing.
 func (t *inspectedTool) Inspect(ctx context.Context, call tool.Call) (tool.Inspection, error) {
+	if t.conn.unfit(call.Arguments) != nil {
+		return tool.Inspection{Outcome: tool.Unknown}, nil
+	}
 	params := t.call(call)
 	var out reply[rpc.Inspection]
 	if err := t.conn.ask(ctx, rpc.MethodInspectTool, params.Callback.Callback, params, &out, false); err != nil {
@@ -186,6 +192,9 @@ func (c *conn) registerHook(_ context.Context, h Host, p rpc.RegisterHook) error
 
 // deny is the client's hard check.
 func (c *conn) deny(ctx context.Context, a guard.ToolAction) (guard.Verdict, error) {
+	if err := c.unfit(a.Arguments); err != nil {
+		return guard.Verdict{}, &guard.ArgumentsError{Message: err.Message}
+	}
 	params := rpc.Action{CallContext: c.context(a.Context), Tool: a.Tool, Effect: a.Effect, Arguments: a.Arguments, Changed: a.Changed}
 	var out reply[rpc.Verdict]
 	err := c.ask(ctx, rpc.MethodCheckAction, params.Callback.Callback, params, &out, false)

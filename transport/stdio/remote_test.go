@@ -45,11 +45,17 @@ func (*bodies) Capabilities(context.Context) (api.Capabilities, error) {
 // talk starts a connection whose client is the test: it gets the runtime's lines, and writes its own.
 func talk(t *testing.T, host stdio.Host) (lines <-chan map[string]any, say func(string), gone func()) {
 	t.Helper()
+	return talkAs(t, "", func(stdio.Setup) stdio.Host { return host })
+}
+
+// talkAs is talk with more in initialize, to the host that open gives for it.
+func talkAs(t *testing.T, more string, open func(stdio.Setup) stdio.Host) (lines <-chan map[string]any, say func(string), gone func()) {
+	t.Helper()
 	in, toRuntime := io.Pipe()
 	fromRuntime, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- stdio.Serve(context.Background(), in, out, stdio.Config{Version: "test", Grace: time.Second, Open: func(context.Context, stdio.Setup) (stdio.Host, error) { return host, nil }})
+		done <- stdio.Serve(context.Background(), in, out, stdio.Config{Version: "test", Grace: time.Second, Open: func(_ context.Context, setup stdio.Setup) (stdio.Host, error) { return open(setup), nil }})
 		_ = out.Close()
 	}()
 	read := make(chan map[string]any, 100)
@@ -75,7 +81,7 @@ func talk(t *testing.T, host stdio.Host) (lines <-chan map[string]any, say func(
 			t.Error(err)
 		}
 	})
-	say(`{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocolVersions":[1],"client":{"name":"t","version":"1"}}}`)
+	say(`{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocolVersions":[1],"client":{"name":"t","version":"1"}` + more + `}}`)
 	if first := <-read; first["error"] != nil {
 		t.Fatal(first)
 	}

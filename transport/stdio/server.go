@@ -151,6 +151,7 @@ type conn struct {
 	opening sync.Mutex
 	host    atomic.Pointer[Host]
 	memory  atomic.Pointer[secrets] // nil where they are not in memory
+	doubles atomic.Bool             // the client's numbers are
 
 	requests atomic.Int64
 	idle     chan struct{} // a hint that requests may be 0
@@ -357,6 +358,7 @@ func (c *conn) initialize(ctx context.Context, p rpc.Initialize) (rpc.Initialize
 	if version == 0 {
 		return none, api.Errorf(api.CodeIncompatibleVersion, "the client speaks the versions %v of the protocol, and this runtime (%s) %v; install a client and a runtime that belong together", p.ProtocolVersions, c.cfg.Version, rpc.Versions())
 	}
+	c.doubles.Store(p.DoubleNumbers)
 	setup := Setup{Initialize: p}
 	if p.ActionCheck {
 		setup.Deny = c.deny

@@ -80,7 +80,7 @@ export class Harness {
     try {
       const initialized = await connection.request(
         'initialize',
-        { protocolVersions: [protocolVersion], client, ...setup.initialize },
+        { protocolVersions: [protocolVersion], client, doubleNumbers: true, ...setup.initialize },
         { signal },
       );
       return new Harness(connection, initialized);

@@ -1035,6 +1035,11 @@ export interface Initialize {
   actionCheck?: boolean | undefined;
   /** `scratchDir` holds the sessions' private workspaces. Absent: the user's cache directory. */
   scratchDir?: string | undefined;
+  /**
+   * The client's numbers are doubles, as those of JavaScript. A call whose arguments have an integer that no double holds, or a
+   * number out of their range, is then refused with arguments_invalid before the client is asked to run or to check it.
+   */
+  doubleNumbers?: boolean | undefined;
 }
 
 /** Initialized answers initialize. */
