@@ -3,6 +3,7 @@ import type * as wire from './generated/protocol.js';
 import type { Connection, Handler } from './rpc/connection.js';
 import { cleaned, type Fields, plain } from './options.js';
 import { isOf, kindOf } from './text.js';
+import { checkTimeout } from './timeout.js';
 
 /** Where a guardrail looks (GR1): at what the user says before it is stored, at what a model is sent, at tools' results, at answers. */
 export type GuardPoint = wire.Unit['point'];
@@ -119,6 +120,11 @@ export class Guards {
     );
   }
 
+  /** Forgets what the runtime has refused, so that its name is free. */
+  forget(kind: 'guardrail' | 'hook', name: string): void {
+    (kind === 'guardrail' ? this.#guardrails : this.#hooks).delete(name);
+  }
+
   /** Adds a guardrail, and says what to register. */
   addGuardrail(guardrail: Guardrail): wire.RegisterGuardrail {
     const { name, check, points, timeoutMs } = checkedGuard('registerGuardrail', guardrail, guardrailFields, this.#guardrails);
@@ -205,13 +211,14 @@ function checkedGuard(call: string, guard: unknown, fields: Fields, registered: 
   if (typeof guard !== 'object' || guard === null) {
     throw new InvalidRequestError(`${call} was given ${kindOf(guard)}; give an object with a name`);
   }
-  const { name, ...rest } = cleaned(call, plain(call, guard, fields), fields);
+  const { name, ...rest }: { name?: unknown; timeoutMs?: number } = cleaned(call, plain(call, guard, fields), fields);
   if (typeof name !== 'string' || name === '') {
     throw new InvalidRequestError(`${call} was given no name; give the one that agents choose it by`);
   }
   if (registered.has(name)) {
     throw new InvalidRequestError(`"${name}" is registered already; give it another name`);
   }
+  checkTimeout(`${call} "${name}"`, rest.timeoutMs, 0);
   return { name, ...rest };
 }
 

@@ -122,11 +122,12 @@ export class Harness {
    *   runtime finds is told by the agents that have the tool.
    */
   registerTool<S extends InputSchema>(tool: ToolDefinition<S>): void {
-    const registered = this.#tools.add(tool);
+    const { registered, taken } = this.#tools.add(tool);
     this.#registrations.set(
       `tool ${registered.name}`,
       this.#register(async () => {
         await this.#host.connection.request('tool/register', { tools: [registered] });
+        taken();
       }),
     );
   }
@@ -134,25 +135,13 @@ export class Harness {
   /** Makes a guardrail available, which agents and turns choose by its name (GR1). invalid_request for what is none, and a name that is taken. */
   registerGuardrail(guardrail: Guardrail): void {
     const registered = this.#guards.addGuardrail(guardrail);
-    this.#registrations.set(
-      `guardrail ${registered.name}`,
-      this.#register(async () => {
-        await this.#host.connection.request('guardrail/register', registered);
-        this.#host.capabilities = await this.#host.connection.request('capabilities', {});
-      }),
-    );
+    this.#registerGuard('guardrail', registered.name, () => this.#host.connection.request('guardrail/register', registered));
   }
 
   /** Makes a hook available, which agents choose by its name (GR4). invalid_request for what is none, and a name that is taken. */
   registerHook(hook: Hook): void {
     const registered = this.#guards.addHook(hook);
-    this.#registrations.set(
-      `hook ${registered.name}`,
-      this.#register(async () => {
-        await this.#host.connection.request('hook/register', registered);
-        this.#host.capabilities = await this.#host.connection.request('capabilities', {});
-      }),
-    );
+    this.#registerGuard('hook', registered.name, () => this.#host.connection.request('hook/register', registered));
   }
 
   /**
@@ -258,6 +247,20 @@ export class Harness {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** Registers a guardrail or hook, which the runtime knows an option for from then on. */
+  #registerGuard(kind: 'guardrail' | 'hook', name: string, register: () => Promise<unknown>): void {
+    const registered = this.#register(async () => {
+      try {
+        await register();
+      } catch (error) {
+        this.#guards.forget(kind, name);
+        throw error;
+      }
+      this.#host.capabilities = await this.#host.connection.request('capabilities', {});
+    });
+    this.#registrations.set(`${kind} ${name}`, registered);
   }
 
   /** Runs registrations one after the other. Each keeps its error for whoever asks, and holds up no other. */

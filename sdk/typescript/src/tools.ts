@@ -8,6 +8,7 @@ import { cleaned, type Fields, plain } from './options.js';
 import { reading } from './reading.js';
 import { type InputOf, inputOf, type InputSchema, jsonSchemaOf } from './schema.js';
 import { kindOf, messageOf } from './text.js';
+import { checkTimeout } from './timeout.js';
 
 /** What a body is told of its call (AG7). */
 export interface ToolContext {
@@ -81,7 +82,9 @@ const outcomes: readonly unknown[] = ['succeeded', 'failed', 'not_started', 'run
 /** A tool under one of the declarations that its name has had: agents are made of declarations (AG4). */
 export interface Declared {
   readonly declaration: wire.ToolDeclaration;
+  /** What runs: exchanged only once the runtime has taken it. */
   definition: ToolDefinition;
+  taken: boolean;
 }
 
 /** The tools of a connection. A call says the tool's name and its agent, which was made with one of the tools of that name. */
@@ -100,15 +103,21 @@ export class Tools {
     connection.handle('tool/inspect', (call, signal) => this.#inspect(call, signal));
   }
 
-  /** Adds a tool, in place of one that declares the same and beside others of its name, and says what to register. */
-  add(tool: ToolDefinition): wire.Tool {
+  /**
+   * Adds a tool, in place of one that declares the same and beside others of its name, and says what to register. The runtime may
+   * refuse it: the body and the time of the one in whose place it comes are its own until `taken` is called. One that comes in
+   * nobody's place is there at once, since calls may come before the answer does.
+   */
+  add(tool: ToolDefinition): { readonly registered: wire.Tool; readonly taken: () => void } {
     const { declaration, timeoutMs } = checkedTool(tool);
     const named = this.#tools.get(declaration.name) ?? [];
     const same = named.find((other) => isDeepStrictEqual(other.declaration, declaration));
-    const added = same ?? { declaration, definition: tool };
-    added.definition = tool;
+    const added = same ?? { declaration, definition: tool, taken: false };
     this.#tools.set(declaration.name, [...named.filter((other) => other !== same), added]);
-    return { ...declaration, inspect: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+    return {
+      registered: { ...declaration, inspect: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
+      taken: () => Object.assign(added, { definition: tool, taken: true }),
+    };
   }
 
   /** The tool of a name, as it was registered last; undefined if there is none. */
@@ -163,7 +172,7 @@ export class Tools {
 
   #found({ tool, agent }: wire.ToolCall): Declared {
     const own = this.#ofAgents.get(agent.name)?.find(({ declaration }) => declaration.name === tool);
-    const found = own ?? this.last(tool);
+    const found = own ?? this.#tools.get(tool)?.findLast(({ taken }) => taken) ?? this.last(tool);
     if (found === undefined) {
       throw new InvalidToolError(`tool "${tool}" is not registered here`);
     }
@@ -191,9 +200,7 @@ function checkedTool(tool: unknown): { declaration: wire.ToolDeclaration; timeou
   if (fields.inspect !== undefined && typeof fields.inspect !== 'function') {
     throw new InvalidToolError(`inspect of tool "${name}" is ${kindOf(fields.inspect)}; give a function, or leave it out`);
   }
-  if (timeoutMs !== undefined && timeoutMs <= 0) {
-    throw new InvalidToolError(`timeoutMs of tool "${name}" is ${timeoutMs}; give milliseconds above 0, or leave it out`);
-  }
+  invalid(() => checkTimeout(what, timeoutMs, 1));
   const declaration = {
     name,
     ...(description === undefined || description === '' ? {} : { description }),

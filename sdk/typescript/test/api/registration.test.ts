@@ -132,6 +132,7 @@ suite('a tool is refused at once', () => {
     ['with an effect that is none', { ...tool, effect: 'readonly' }, /give one of "sideEffect", "idempotent", "readOnly"/],
     ['with an inspection that is no function', { ...tool, inspect: true }, /inspect of tool "app\.t" is a boolean/],
     ['with no time at all', { ...tool, timeoutMs: 0 }, /timeoutMs of tool "app\.t" is 0; give milliseconds above 0/],
+    ['with more than a year', { ...tool, timeoutMs: 365 * 24 * 3_600_000 + 1 }, /timeoutMs of tool "app\.t" is 31536000001; give milliseconds above 0 up to 31536000000/],
     ['with a field that is misspelt', { ...tool, descripton: 'x' }, /did you mean "description"\?/],
   ];
   for (const [what, given, message] of refused) {
@@ -170,6 +171,7 @@ suite('tools of one name', () => {
     ];
     for (const [i, its] of same.entries()) {
       harness.registerTool({ ...tool, inputSchema: { type: 'object', title: 'T', properties }, ...its, execute: () => `body ${i}` });
+      await harness.createAgent({ name: 'a', tools: ['app.t'], defaultModel }).ready();
       assert.deepEqual(await called(connection, 'a'), { output: `body ${i}` });
     }
   });
@@ -201,6 +203,7 @@ suite('tools of one name', () => {
     await harness.createAgent({ name: 'v2', tools: ['app.t'], defaultModel }).ready();
     assert.deepEqual([await called(connection, 'v1'), await called(connection, 'v2')], [{ output: 'old' }, { output: 'new' }]);
     harness.registerTool({ ...tool, description: 'Old', execute: () => 'mended' });
+    await harness.createAgent({ name: 'v1', tools: ['app.t'], defaultModel }).ready();
     assert.deepEqual([await called(connection, 'v1'), await called(connection, 'v2')], [{ output: 'mended' }, { output: 'new' }]);
   });
 
