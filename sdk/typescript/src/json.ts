@@ -12,7 +12,10 @@ const valueSize = 8;
 export interface JsonPlace {
   /** Where the value stands, for messages: "session.resolve". */
   readonly of: string;
-  /** Whether nothing at all may be left out: fields that are undefined or have symbols for names are refused then. */
+  /**
+   * Whether nothing at all may be left out: fields that are undefined, have symbols for names or are not enumerable are refused
+   * then, and so are those that a list has beside its items.
+   */
   readonly exact?: boolean;
   /** Makes the place's error. */
   refuse(message: string, options: ErrorOptions): OpenWorkerError;
@@ -43,7 +46,7 @@ class Walk {
       return value;
     }
     if (typeof value === 'number') {
-      return Number.isFinite(value) ? value : this.#wrong(path, `is ${value}, which JSON cannot say; give a finite number`);
+      return Number.isFinite(value) ? value + 0 : this.#wrong(path, `is ${value}, which JSON cannot say; give a finite number`); // -0 is 0 in JSON
     }
     if (typeof value === 'object') {
       return value === null ? null : this.#composite(path, value);
@@ -85,6 +88,7 @@ class Walk {
       const list = value as readonly unknown[];
       const length = this.#read(path, () => list.length);
       this.#spend(path, length * valueSize);
+      this.#complete(path, value, (name) => name === 'length' || (/^(0|[1-9]\d*)$/.test(name) && Number(name) < length), 'that is none of its items');
       return Array.from({ length }, (_, i) => this.copy(`${path}[${i}]`, this.#read(`${path}[${i}]`, () => list[i])));
     }
     if (!isRecord(value)) {
@@ -93,20 +97,28 @@ class Walk {
     if (!this.#read(path, () => isPlain(value))) {
       return this.#wrong(path, 'is an instance of a class, of which JSON would say the fields alone; give a plain object, for example { ...value }');
     }
-    const { exact } = this.#place;
-    if (exact === true && this.#read(path, () => Object.getOwnPropertySymbols(value).length > 0)) {
-      return this.#wrong(path, 'has a field whose name is a symbol, which JSON cannot say');
-    }
+    this.#complete(path, value, (name) => Object.prototype.propertyIsEnumerable.call(value, name), 'that is not enumerable');
     const fields: [string, unknown][] = [];
     for (const name of this.#read(path, () => Object.keys(value))) {
       const at = pathTo(path, name);
       this.#spend(at, name.length);
       const field = this.#read(at, () => value[name]);
-      if (field !== undefined || exact === true) {
+      if (field !== undefined || this.#place.exact === true) {
         fields.push([name, this.copy(at, field)]);
       }
     }
     return Object.fromEntries(fields); // also of a field "__proto__", which an assignment would lose
+  }
+
+  /** Refuses fields that JSON would leave out, where nothing may be. */
+  #complete(path: string, value: object, said: (name: string) => boolean, what: string): void {
+    if (this.#place.exact !== true) {
+      return;
+    }
+    const left = this.#read(path, () => Reflect.ownKeys(value).find((name) => typeof name === 'symbol' || !said(name)));
+    if (left !== undefined) {
+      this.#wrong(path, typeof left === 'symbol' ? 'has a field whose name is a symbol, which JSON cannot say' : `has a field ${JSON.stringify(left.slice(0, 64))} ${what}, which JSON leaves out`);
+    }
   }
 
   /** Reads what is the program's own: getters and proxies may throw. */
@@ -131,12 +143,13 @@ class Walk {
   }
 }
 
-/** Whether it is an object of no class, of this or another realm. */
+/** Whether it is an object of no class, of this or another realm: one that has nothing, or what all objects have, from elsewhere. */
 function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  return prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf'));
 }
 
-function pathTo(path: string, name: string): string {
+/** The path of a field, for messages. */
+export function pathTo(path: string, name: string): string {
   return /^[A-Za-z_$][\w$]{0,63}$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name.length > 64 ? `${name.slice(0, 63)}…` : name)}]`;
 }

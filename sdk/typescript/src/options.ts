@@ -1,6 +1,6 @@
 import { InvalidHistoryError, InvalidRequestError, UnsupportedOptionError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
-import { jsonOf, maxSize } from './json.js';
+import { jsonOf, maxSize, pathTo } from './json.js';
 import { fieldsOf, itemsOf, reading } from './reading.js';
 import { isRecord, kindOf } from './text.js';
 
@@ -170,14 +170,14 @@ function checked(name: string, call: string, value: unknown, kind: Kind): unknow
     case 'integer':
       return Number.isSafeInteger(value) ? value : wrong('a whole number');
     case 'strings': {
-      const strings = itemsOf(what, value);
-      return strings?.every((item) => typeof item === 'string') === true ? jsonOf(name, strings, place) : wrong('a list of strings');
+      const strings = itemsOf(what, value) ?? wrong('a list of strings');
+      onlyStrings(call, strings.map((item, i) => [`${name}[${i}]`, item]));
+      return jsonOf(name, strings, place);
     }
     case 'texts': {
-      const texts = isRecord(value) ? fieldsOf(what, value) : undefined;
-      return texts !== undefined && Object.values(texts).every((text) => typeof text === 'string')
-        ? jsonOf(name, value, place)
-        : wrong('an object whose values are strings');
+      const texts = Object.entries(isRecord(value) ? fieldsOf(what, value) : wrong('an object whose values are strings'));
+      onlyStrings(call, texts.filter(([, text]) => text !== undefined).map(([field, text]) => [pathTo(name, field), text]));
+      return jsonOf(name, value, place);
     }
     case 'time':
       return reading(what, () => timeOf(value)) ?? wrong('a Date, or a time as in "2026-11-30T12:00:00Z"');
@@ -196,6 +196,13 @@ function checked(name: string, call: string, value: unknown, kind: Kind): unknow
     }
     case 'any':
       return value;
+  }
+}
+
+function onlyStrings(call: string, fields: readonly (readonly [path: string, value: unknown])[]): void {
+  const [path, other] = fields.find(([, value]) => typeof value !== 'string') ?? [];
+  if (path !== undefined) {
+    throw new InvalidRequestError(`${path} of ${call} is ${kindOf(other)}; give a string`);
   }
 }
 

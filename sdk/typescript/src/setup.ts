@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import type { CheckAction } from './guards.js';
+import { pathTo } from './json.js';
 import { cleaned, type Fields, signalOf } from './options.js';
 import { fieldsOf } from './reading.js';
 import type { RuntimeOptions } from './rpc/process.js';
@@ -125,11 +126,17 @@ function credentialsOf(credentials: Credentials): wire.Credentials {
     return { source: 'callback' };
   }
   const given: unknown = isRecord(credentials) ? fieldsOf('credentials of Harness.open', credentials) : credentials;
-  if (!isRecord(given) || !Object.values(given).every((secret) => typeof secret === 'string')) {
+  if (!isRecord(given)) {
     // A secret must not stand in a message: what it is is said by its kind alone.
     throw new InvalidRequestError(
       `credentials of Harness.open are ${kindOf(given)} that is none; give secrets by provider, "environment", { file } or a function`,
     );
+  }
+  for (const [name, secret] of Object.entries(given)) {
+    if (typeof secret !== 'string') {
+      const unset = secret === undefined ? ', or leave it out: is the variable set that it is read from?' : '';
+      throw new InvalidRequestError(`${pathTo('credentials', name)} of Harness.open is ${kindOf(secret)}; give a string${unset}`);
+    }
   }
   const secrets = { ...given } as Record<string, string>;
   const { file } = secrets;

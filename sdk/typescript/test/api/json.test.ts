@@ -30,6 +30,7 @@ const dropped: [what: string, value: unknown, message: RegExp][] = [
   ['bytes', new Uint8Array(1), /is a value of Uint8Array; give/],
   ['an expression', /x/, /is a value of RegExp; give/],
   ['an instance of a class', new Order(), /is an instance of a class, .*; give a plain object/],
+  ['what has its fields from an object without a prototype', Object.create(Object.assign(Object.create(null) as object, { to: 'bob' })), /is an instance of a class/],
   ['what has its fields from elsewhere', Object.create({ to: 'bob' }), /is an instance of a class/],
   ['a Date that is no time', new Date(Number.NaN), /is a Date that is no time/],
   ['what says that it is undefined', { toJSON: () => undefined }, /has a toJSON that gives undefined/],
@@ -42,8 +43,17 @@ const dropped: [what: string, value: unknown, message: RegExp][] = [
   ['more text than can be sent', 'x'.repeat(17 << 20), /makes it longer than 16777216 characters/],
 ];
 
+/** What JSON leaves out of a value, which is refused where nothing may be. */
+const left: [what: string, value: unknown, message: RegExp][] = [
+  ['a field without a name in JSON', { [Symbol('to')]: 1 }, /has a field whose name is a symbol/],
+  ['a field that is not enumerable', Object.defineProperty({ a: 1 }, 'to', { value: 'bob' }), /has a field "to" that is not enumerable, which JSON leaves out/],
+  ['a list with a field beside its items', Object.assign([1, 2], { to: 'bob' }), /has a field "to" that is none of its items, which JSON leaves out/],
+  ['a list with a field that looks like an item', Object.assign([1], { '01': 'bob' }), /has a field "01" that is none of its items/],
+  ['a list with a symbol', Object.assign([1], { [Symbol('to')]: 1 }), /has a field whose name is a symbol/],
+];
+
 suite('changed arguments of an answer', () => {
-  for (const [what, value, message] of [...dropped, ['undefined', undefined, /is undefined, which JSON cannot say/] as const, ['a field without a name in JSON', { [Symbol('to')]: 1 }, /has a field whose name is a symbol/] as const]) {
+  for (const [what, value, message] of [...dropped, ['undefined', undefined, /is undefined, which JSON cannot say/] as const, ...left]) {
     test(`are refused by their path where they hold ${what}, and nothing is sent`, async () => {
       const connection = new FakeConnection();
       const session = await newSession(connection);
@@ -55,7 +65,7 @@ suite('changed arguments of an answer', () => {
     });
   }
 
-  const none: [what: string, value: unknown][] = [...dropped.map(([what, value]) => [what, value] as [string, unknown]), ['undefined', undefined], ['null', null], ['a list', [1]], ['a text', '{"to":"bob"}'], ['what says that it is a text', { toJSON: () => 'bob' }]];
+  const none: [what: string, value: unknown][] = [...dropped.map(([what, value]) => [what, value] as [string, unknown]), ['undefined', undefined], ['null', null], ...left.map(([what, value]) => [what, value] as [string, unknown]), ['a list', [1]], ['a text', '{"to":"bob"}'], ['what says that it is a text', { toJSON: () => 'bob' }]];
   for (const [what, value] of none) {
     test(`are refused where they are ${what}: the call's own never run in their place`, async () => {
       const connection = new FakeConnection();
@@ -82,12 +92,12 @@ suite('changed arguments of an answer', () => {
   test('are sent as they were when they were given', async () => {
     const connection = new FakeConnection();
     const session = await newSession(connection);
-    const args = { when: new Date(0), none: null, list: [{}], no: false, zero: -0.5, row: Object.assign(Object.create(null) as object, { a: 1 }), ['__proto__']: 'p' };
+    const args = { when: new Date(0), none: null, list: [{}], no: false, half: -0.5, zero: -0, row: Object.assign(Object.create(null) as object, { a: 1 }), ['__proto__']: 'p' };
     const resolved = session.resolve('i1', { decision: 'allow', arguments: args });
     args.no = true;
     await resolved;
     const [sent] = connection.of('interaction/resolve') as { answer: { arguments: unknown } }[];
-    assert.equal(JSON.stringify(sent?.answer.arguments), '{"when":"1970-01-01T00:00:00.000Z","none":null,"list":[{}],"no":false,"zero":-0.5,"row":{"a":1},"__proto__":"p"}');
+    assert.equal(JSON.stringify(sent?.answer.arguments), '{"when":"1970-01-01T00:00:00.000Z","none":null,"list":[{}],"no":false,"half":-0.5,"zero":0,"row":{"a":1},"__proto__":"p"}');
   });
 });
 
@@ -128,7 +138,8 @@ suite('options', () => {
   for (const [what, options, message] of [
     ['metadata that is a Map', { metadata: new Map() }, /metadata of agent\.newSession is a value of Map/],
     ['metadata of a class', { metadata: new Order() }, /metadata of agent\.newSession is an instance of a class/],
-    ['metadata with what is no text', { metadata: { a: undefined } }, /metadata of agent\.newSession is an object; give an object whose values are strings/],
+    ['metadata with what is no text', { metadata: { a: 'x', b: 5 } }, /metadata\.b of agent\.newSession is a number; give a string/],
+    ['metadata with null', { metadata: { 'a b': null } }, /metadata\["a b"\] of agent\.newSession is null; give a string/],
     ['an owner that a class has', new (class { get owner(): string { return 'ann'; } })(), /owner of agent\.newSession is not the object's own/],
     ['an owner that is too long', { owner: 'x'.repeat(17 << 20) }, /owner of agent\.newSession has 17825792 characters/],
   ] as const) {
@@ -141,4 +152,11 @@ suite('options', () => {
       assert.deepEqual(connection.of('session/create'), []);
     });
   }
+
+  test('may have metadata that is undefined, which is not sent', async () => {
+    const connection = new FakeConnection();
+    const agent = (await open(connection)).createAgent({ name: 'a', defaultModel: { provider: 'Scripted', name: 'demo' } });
+    await agent.newSession({ metadata: { a: 'x', b: undefined as never } });
+    assert.deepEqual(connection.of('session/create').map((sent) => (sent as { options: unknown }).options), [{ metadata: { a: 'x' } }]);
+  });
 });

@@ -35,4 +35,17 @@ setInterval(() => undefined, 1_000);
     assert.ok(performance.now() - from < 5_000, 'it waited for the runtime, which has 10 s to end');
     assert.throws(() => process.kill(Number(readFileSync(started, 'utf8')), 0), { code: 'ESRCH' });
   });
+
+  for (const [what, credentials, message] of [
+    ['undefined, as a variable that is not set', { OpenAI: 'key', 'My Provider': undefined }, /^credentials\["My Provider"\] of Harness\.open is undefined; give a string, or leave it out/],
+    ['an object', { OpenAI: { key: 'SECRET' } }, /^credentials\.OpenAI of Harness\.open is an object; give a string$/],
+    ['in a list', ['SECRET'], /^credentials of Harness\.open are a list/],
+  ] as const) {
+    test(`is refused with a secret that is ${what}, which the message does not repeat`, async () => {
+      const error = await failure(Harness.open({ stateDir: 'nowhere', credentials: credentials as never }));
+      assert.equal(error.code, 'invalid_request');
+      assert.match(error.message, message);
+      assert.ok(!error.message.includes('SECRET'));
+    });
+  }
 });

@@ -104,7 +104,7 @@ suite('a definition of an agent is refused, by the first call that needs it,', (
   const refused: [what: string, definition: unknown, code: string, message: RegExp][] = [
     ['where it is undefined', undefined, 'invalid_request', /createAgent was given undefined/],
     ['with a tool that is not registered', { name: 'a', tools: ['app.absent'], defaultModel }, 'invalid_tool', /"app\.absent", which is not registered; call harness\.registerTool before/],
-    ['with a tool that is no name', { name: 'a', tools: [{ name: 't' }], defaultModel }, 'invalid_agent', /tools of createAgent is a list; give a list of strings/],
+    ['with a tool that is no name', { name: 'a', tools: [{ name: 't' }], defaultModel }, 'invalid_agent', /tools\[0\] of createAgent is an object; give a string/],
     ['with a field that is misspelt', { name: 'a', instruction: 'x', defaultModel }, 'invalid_agent', /did you mean "instructions"\?/],
     ['with what is no data', { name: 'a', defaultModel, team: { run: execute } }, 'invalid_agent', /team\.run of createAgent is a function, which JSON cannot say/],
   ];

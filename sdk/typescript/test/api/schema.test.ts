@@ -27,6 +27,10 @@ suite('an input schema', () => {
     });
   });
 
+  test('has one zero, as JSON has: its sign would make another declaration of the same text', () => {
+    assert.deepStrictEqual(jsonSchemaOf('t', { ...object, minimum: -0, enum: [-0, 1] }), { ...object, minimum: 0, enum: [0, 1] });
+  });
+
   test('may have fields that are undefined, and symbols of its library', () => {
     assert.deepEqual(jsonSchemaOf('t', { ...object, description: undefined, [Symbol('kind')]: 'Object' }), object);
   });
