@@ -1,4 +1,4 @@
-import { CheckFailedError, GuardrailFailedError, HookFailedError, InvalidRequestError, type OpenWorkerError } from './generated/errors.js';
+import { CheckFailedError, errorOf, GuardrailFailedError, HookFailedError, InvalidRequestError, isError, type OpenWorkerError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import type { Connection, Handler } from './rpc/connection.js';
 import { cleaned, type Fields, plain } from './options.js';
@@ -48,7 +48,8 @@ export interface Guardrail {
   readonly points: readonly GuardPoint[];
   /**
    * Gives the verdict. Where it throws, takes too long or gives none, nothing passes: guardrail_failed (GR2). Of what it throws,
-   * which may quote the text, only the class is told; this process has it as the cause of a warning.
+   * which may quote the text, only the class is told, and that of the application's own not even by its name; this process has it
+   * as the cause of a warning.
    */
   check(unit: GuardrailUnit): Verdict | Promise<Verdict>;
   /** Bounds one check, in milliseconds. Default 10,000. */
@@ -166,7 +167,7 @@ class Unusable extends Error {}
 
 /**
  * Asks an application's code. What it throws may quote the text that it was shown, and an error is stored: so the runtime is told
- * its class alone, and this process has the rest, as the cause of a warning.
+ * its class alone, if that is none of the application's own, and this process has the rest, as the cause of a warning.
  */
 async function asked<R>(what: string, Failure: new (message: string) => OpenWorkerError, signal: AbortSignal, ask: () => Promise<R>): Promise<R> {
   try {
@@ -184,14 +185,21 @@ async function asked<R>(what: string, Failure: new (message: string) => OpenWork
   }
 }
 
-/** The class of what was thrown, or its kind: nothing that it says. */
+const builtIn: ReadonlyMap<unknown, string> = new Map(
+  [Error, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError, AggregateError, DOMException].map((type) => [type.prototype, type.name]),
+);
+
+/** The class of what was thrown, if it is the language's or the SDK's, or its kind: nothing that the application has named. */
 function classOf(thrown: unknown): string {
   if (typeof thrown !== 'object' || thrown === null) {
     return kindOf(thrown);
   }
   try {
-    const { name } = thrown.constructor as { readonly name?: unknown };
-    return typeof name === 'string' && /^\w{1,64}$/.test(name) ? `a value of class ${name}` : 'an object';
+    const name = isError(thrown) ? errorOf(thrown.code, '').name : builtIn.get(Object.getPrototypeOf(thrown));
+    if (name !== undefined) {
+      return `a value of class ${name}`;
+    }
+    return thrown instanceof Error ? "an error of the application's own" : 'an object';
   } catch {
     return 'an object'; // that cannot be asked
   }

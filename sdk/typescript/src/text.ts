@@ -26,6 +26,13 @@ export function beginning(text: string, bytes: number): string {
   return text.slice(0, read);
 }
 
+/** The types that a message names. Any other's name is the program's own, and may hold what it was shown. */
+const known = new Set(
+  ('Map Set WeakMap WeakSet Date RegExp Error URL URLSearchParams Blob File FormData Headers Request Response ReadableStream Function Generator ' +
+    'AsyncGenerator String Number Boolean BigInt Symbol ArrayBuffer SharedArrayBuffer DataView Int8Array Uint8Array Uint8ClampedArray Int16Array ' +
+    'Uint16Array Int32Array Uint32Array Float32Array Float64Array BigInt64Array BigUint64Array AbortSignal AbortController Module').split(' '),
+);
+
 /** What kind of value it is, for messages. */
 export function kindOf(value: unknown): string {
   if (value === null) {
@@ -41,7 +48,8 @@ export function kindOf(value: unknown): string {
     if (value instanceof Promise) {
       return 'a promise, which is to be awaited first';
     }
-    return tagOf(value) === 'Object' ? 'an object' : `a value of ${tagOf(value)}`;
+    const tag = tagOf(value);
+    return tag === 'Object' ? 'an object' : known.has(tag) ? `a value of ${tag}` : 'a value of a class';
   } catch {
     return 'a value that cannot be read';
   }

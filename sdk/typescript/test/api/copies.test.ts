@@ -6,10 +6,14 @@ import path from 'node:path';
 import { after, suite, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
-import { bodies } from '../../src/bodies.js';
+import * as table from '../../src/bodies.js';
 import * as errors from '../../src/generated/errors.js';
 import { reading } from '../../src/reading.js';
-import { toWire } from '../../src/rpc/errors.js';
+import * as wireErrors from '../../src/rpc/errors.js';
+import { Later } from '../recovery/world.js';
+
+const { toWire } = wireErrors;
+const { bodies } = table;
 
 const directory = mkdtempSync(path.join(tmpdir(), 'openworker-copy-'));
 after(() => rmSync(directory, { recursive: true, force: true }));
@@ -18,9 +22,9 @@ writeFileSync(path.join(directory, 'package.json'), JSON.stringify({ type: 'modu
 
 const copied = <T>(file: string): Promise<T> => import(pathToFileURL(path.join(directory, 'src', file)).href) as Promise<T>;
 const other = {
-  ...(await copied<typeof import('../../src/bodies.js')>('bodies.ts')),
-  ...(await copied<typeof import('../../src/generated/errors.js')>('generated/errors.ts')),
-  ...(await copied<typeof import('../../src/rpc/errors.js')>('rpc/errors.ts')),
+  ...(await copied<typeof table>('bodies.ts')),
+  ...(await copied<typeof errors>('generated/errors.ts')),
+  ...(await copied<typeof wireErrors>('rpc/errors.ts')),
 };
 
 const call = (callId: string): { callId: string; attempt: number; epoch: number } => ({ callId: `copies-${callId}`, attempt: 1, epoch: 1 });
@@ -33,21 +37,16 @@ suite('two copies of the package', () => {
 
   test('let a body go on whose runtime was killed, whichever of them says so', async () => {
     const gone = new AbortController();
-    let begin: (stopped: AbortSignal) => void = () => undefined;
-    const begun = new Promise<AbortSignal>((resolve) => {
-      begin = resolve;
-    });
-    let end: (output: string) => void = () => undefined;
+    const begun = new Later<AbortSignal>();
+    const output = new Later<string>();
     const run = bodies().run(call('gone'), gone.signal, undefined, (signal) => {
-      begin(signal);
-      return new Promise<string>((resolve) => {
-        end = resolve;
-      });
+      begun.resolve(signal);
+      return output.promise;
     });
-    const stopped = await begun;
+    const stopped = await begun.promise;
     gone.abort(new other.RuntimeExitedError('killed'));
     assert.equal(stopped.aborted, false);
-    end('sent');
+    output.resolve('sent');
     assert.equal(await run, 'sent');
   });
 

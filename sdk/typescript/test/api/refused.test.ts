@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
 import { InvalidRequestError, InvalidToolError } from '../../src/generated/errors.js';
+import { Later } from '../recovery/world.js';
 import { failure, FakeConnection, open } from './fake.js';
 
 const defaultModel = { provider: 'Scripted', name: 'demo' };
@@ -27,11 +28,8 @@ suite('a registration that the runtime refuses', () => {
       },
     });
     const harness = await open(connection);
-    let begin: (end: () => void) => void = () => undefined;
-    const begun = new Promise<() => void>((resolve) => {
-      begin = resolve;
-    });
-    harness.registerTool({ ...tool, timeoutMs: 1_000, execute: () => new Promise<string>((resolve) => begin(() => resolve('first'))) });
+    const begun = new Later<() => void>();
+    harness.registerTool({ ...tool, timeoutMs: 1_000, execute: () => new Promise<string>((resolve) => begun.resolve(() => resolve('first'))) });
     const agent = { name: 'a', tools: ['app.t'], defaultModel };
     await harness.createAgent(agent).ready();
     refuses = true;
@@ -39,7 +37,7 @@ suite('a registration that the runtime refuses', () => {
     assert.equal((await failure(harness.createAgent(agent).ready())).message, 'not now');
 
     const output = called(connection, 'a');
-    const end = await begun;
+    const end = await begun.promise;
     const inspect = (): Promise<unknown> => connection.call('tool/inspect', { tool: 'app.t', agent: { name: 'a', digest: 'd' }, callId: `refused-c${calls}`, attempt: 1, epoch: 1, arguments: {} });
     assert.deepEqual(await inspect(), { outcome: 'running' });
     t.mock.timers.tick(6_000);

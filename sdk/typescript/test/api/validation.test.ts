@@ -8,23 +8,18 @@ import { Bodies } from '../../src/bodies.js';
 import { CancelledError, ClosedError, RuntimeExitedError } from '../../src/generated/errors.js';
 import { TooLateError } from '../../src/rpc/errors.js';
 import { Tools } from '../../src/tools.js';
+import { Later } from '../recovery/world.js';
 import { FakeConnection } from './fake.js';
 
 /** A tool whose schema checks until the test lets it, and what a call of it comes to. */
 function checking() {
   const seen = { began: 0, checked: 0 };
-  let decide: (fine: boolean) => void = () => undefined;
-  const fine = new Promise<boolean>((resolve) => {
-    decide = resolve;
-  });
-  let tell: () => void = () => undefined;
-  const reached = new Promise<void>((resolve) => {
-    tell = resolve;
-  });
+  const fine = new Later<boolean>();
+  const reached = new Later();
   const checks = (): Promise<boolean> => {
     seen.checked++;
-    tell();
-    return fine;
+    reached.resolve();
+    return fine.promise;
   };
   const connection = new FakeConnection();
   const tools = new Tools(new Bodies());
@@ -34,7 +29,7 @@ function checking() {
   const run = (signal: AbortSignal, startBefore: number, epoch = 1): Promise<unknown> =>
     connection.call('tool/run', { ...call, epoch, startBefore: new Date(startBefore).toISOString() }, signal);
   const inspect = (epoch: number): Promise<unknown> => connection.call('tool/inspect', { ...call, epoch });
-  return { seen, decide, reached, run, inspect };
+  return { seen, decide: fine.resolve, reached: reached.promise, run, inspect };
 }
 
 const later = (): number => Date.now() + 60_000;

@@ -4,6 +4,7 @@ import { suite, test } from 'node:test';
 
 import { Bodies } from '../../src/bodies.js';
 import { Tools } from '../../src/tools.js';
+import { Later } from '../recovery/world.js';
 import { FakeRuntime } from './fake-runtime.js';
 
 const call = {
@@ -20,17 +21,14 @@ const call = {
 
 /** A connection with a tool, and how often its body has begun. */
 function withTool() {
-  let leave: () => void = () => undefined;
-  const left = new Promise<void>((resolve) => {
-    leave = resolve;
-  });
-  const runtime = new FakeRuntime(left);
+  const left = new Later();
+  const runtime = new FakeRuntime(left.promise);
   const tools = new Tools(new Bodies());
   let begun = 0;
   tools.add({ name: 'app.send', inputSchema: { type: 'object' }, execute: () => ++begun });
   tools.serve(runtime.peer);
   const ask = (): void => runtime.say({ jsonrpc: '2.0', id: 1, method: 'tool/run', params: { ...call, startBefore: new Date(Date.now() + 60_000).toISOString() } });
-  return { runtime, ask, leave, begun: () => begun };
+  return { runtime, ask, leave: (): void => left.resolve(), begun: () => begun };
 }
 
 /** What is under way has had its turn. */
