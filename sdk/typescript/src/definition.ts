@@ -1,7 +1,8 @@
 import type { AgentDefinition } from './agent.js';
 import { InvalidAgentError, InvalidRequestError, InvalidToolError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
-import { cleaned, optionsOf, requireOptions } from './options.js';
+import { cleaned, offers, optionsOf, requireOptions } from './options.js';
+import { nearest } from './suggestion.js';
 import { isRecord, kindOf } from './text.js';
 import type { Declared, Tools } from './tools.js';
 
@@ -23,13 +24,16 @@ export function completeDefinition(definition: unknown, capabilities: wire.Capab
   if (!isRecord(definition)) {
     throw new InvalidRequestError(`createAgent was given ${kindOf(definition)}; give { name, instructions, defaultModel }`);
   }
-  const own = fieldsOf(definition) as unknown as AgentDefinition;
+  const offered = Object.keys(optionsOf.agent).filter((name) => offers(capabilities, 'agent', name));
+  const own = fieldsOf(definition, offered) as unknown as AgentDefinition;
   requireOptions(capabilities, 'agent', own);
   const { tools: names = [], guardrails = [], hooks = [] } = own;
   const tools = names.map((name) => {
     const tool = registered.last(name);
     if (tool === undefined) {
-      throw new InvalidToolError(`agent "${own.name}" has the tool "${name}", which is not registered; call harness.registerTool before`);
+      const meant = nearest(name, registered.names());
+      const advice = meant === undefined ? 'call harness.registerTool before' : `did you mean "${meant}"?`;
+      throw new InvalidToolError(`agent "${own.name}" has the tool "${name}", which is not registered; ${advice}`);
     }
     return tool;
   });
@@ -51,9 +55,9 @@ export function nameOf(definition: unknown): string {
 }
 
 /** A copy of a definition's fields, each of its kind: what becomes of the object later changes nothing. What is wrong with one is wrong with the agent. */
-function fieldsOf(definition: object): Record<string, unknown> {
+function fieldsOf(definition: object, offered: readonly string[]): Record<string, unknown> {
   try {
-    return cleaned('createAgent', definition, optionsOf.agent);
+    return cleaned('createAgent', definition, optionsOf.agent, offered);
   } catch (cause) {
     throw cause instanceof InvalidRequestError ? new InvalidAgentError(cause.message, cause.details, { cause }) : cause;
   }

@@ -1,6 +1,6 @@
 import { InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
-import { cleaned, type Fields } from './options.js';
+import { cleaned, type Fields, optionsOf, refuseUnknown } from './options.js';
 import { fieldsOf } from './reading.js';
 import { isRecord, kindOf } from './text.js';
 
@@ -50,7 +50,10 @@ export function splitHandlers(call: string, value: unknown): { handlers: Handler
   if (!isRecord(value)) {
     return { handlers: handlersOf(call, value), options: undefined };
   }
-  const { onApproval, onQuestion, onUnknownOutcome, onEvent, ...options } = fieldsOf(call, value) as Handlers;
+  const own = fieldsOf(call, value);
+  const both: Fields = { ...handlerFields, ...optionsOf.turn, signal: 'any' };
+  refuseUnknown(call, Object.keys(own), both, Object.keys(both));
+  const { onApproval, onQuestion, onUnknownOutcome, onEvent, ...options } = own as Handlers;
   return { handlers: handlersOf(call, { onApproval, onQuestion, onUnknownOutcome, onEvent }), options };
 }
 

@@ -2,6 +2,7 @@ import { InvalidHistoryError, InvalidRequestError, UnsupportedOptionError } from
 import type * as wire from './generated/protocol.js';
 import { jsonOf, maxSize, pathTo } from './json.js';
 import { fieldsOf, itemsOf, reading } from './reading.js';
+import { nearest, suggestion } from './suggestion.js';
 import { isRecord, kindOf } from './text.js';
 
 /** What may be given to end the waiting for a call. */
@@ -104,7 +105,7 @@ export function given<T>(call: string, value: unknown, fields: Fields): Given<T>
     throw new InvalidRequestError(`the options of ${call} are ${kindOf(value)}; give an object, or leave them out`);
   }
   const { signal, ...rest } = ownFields(call, value, { ...fields, signal: 'any' });
-  return { options: cleaned(call, rest, fields) as T, signal: signalOf(call, signal) };
+  return { options: cleaned(call, rest, fields, [...Object.keys(fields), 'signal']) as T, signal: signalOf(call, signal) };
 }
 
 /** A signal that was given, checked. */
@@ -115,18 +116,25 @@ export function signalOf(call: string, signal: unknown): AbortSignal | undefined
   return signal as AbortSignal | undefined;
 }
 
-/** An object with the fields that are set, each of its kind. */
-export function cleaned(call: string, value: object, fields: Fields): Record<string, unknown> {
+/** An object with the fields that are set, each of its kind. Of a name that is none it is told what may have been meant: one of `names`. */
+export function cleaned(call: string, value: object, fields: Fields, names: readonly string[] = Object.keys(fields)): Record<string, unknown> {
   const out: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(ownFields(call, value, fields))) {
-    if (!Object.hasOwn(fields, name)) {
-      throw new InvalidRequestError(`${call} does not know "${name}"${suggestion(name, Object.keys(fields))}`, { option: name });
-    }
+  const own = ownFields(call, value, fields);
+  refuseUnknown(call, Object.keys(own), fields, names);
+  for (const [name, field] of Object.entries(own)) {
     if (field !== undefined || fields[name] === 'arguments') { // which are never taken for absent: the model's own would run
       out[name] = checked(name, call, field, fields[name] as Kind);
     }
   }
   return out;
+}
+
+/** Refuses fields that are none of a call's. */
+export function refuseUnknown(call: string, given: readonly string[], fields: Fields, names: readonly string[]): void {
+  const unknown = given.find((name) => !Object.hasOwn(fields, name));
+  if (unknown !== undefined) {
+    throw new InvalidRequestError(`${call} does not know "${unknown}"${suggestion(unknown, names)}`, { option: unknown });
+  }
 }
 
 /** An object's own fields. What stands behind it under a known name would be lost in silence. */
@@ -156,11 +164,9 @@ function checked(name: string, call: string, value: unknown, kind: Kind): unknow
   const place = { of: call, refuse: (message: string, options: ErrorOptions) => new InvalidRequestError(message, {}, options) };
   if (typeof kind === 'object') {
     if (isWords(kind)) {
-      return typeof value === 'string' && kind.includes(value)
-        ? value
-        : wrong(`one of ${kind.map((word) => `"${word}"`).join(', ')}`);
+      return wordOf(what, value, kind);
     }
-    return isRecord(value) ? cleaned(what, value, kind) : wrong('an object');
+    return isRecord(value) ? cleaned(what, value, kind) : wrong(`an object with ${Object.keys(kind).join(', ')}`);
   }
   switch (kind) {
     case 'string':
@@ -197,6 +203,22 @@ function checked(name: string, call: string, value: unknown, kind: Kind): unknow
     case 'any':
       return value;
   }
+}
+
+/** One of some words. @throws InvalidRequestError that says the one that was probably meant, or all of them. */
+export function wordOf(what: string, value: unknown, words: readonly string[]): string {
+  if (typeof value !== 'string') {
+    throw new InvalidRequestError(`${what} is ${kindOf(value)}; give ${oneOf(words)}${value === null ? ', or leave it out' : ''}`);
+  }
+  if (!words.includes(value)) {
+    const meant = nearest(value, words);
+    throw new InvalidRequestError(`${what} is ${JSON.stringify(value.slice(0, 64))}; ${meant === undefined ? `give ${oneOf(words)}` : `did you mean "${meant}"?`}`);
+  }
+  return value;
+}
+
+function oneOf(words: readonly string[]): string {
+  return `one of ${words.map((word) => `"${word}"`).join(', ')}`;
 }
 
 function onlyStrings(call: string, fields: readonly (readonly [path: string, value: unknown])[]): void {
@@ -252,6 +274,12 @@ export function requireOption(capabilities: wire.Capabilities, name: string): vo
   }
 }
 
+/** Whether a runtime has a field, or anything of it. */
+export function offers({ options }: wire.Capabilities, scope: string, field: string): boolean {
+  const name = `${scope}.${field}`;
+  return always.has(name) || options.some((option) => option === name || option.startsWith(`${name}.`));
+}
+
 /** Fields that every runtime has. */
 const always = new Set(['agent.name', 'agent.instructions', 'agent.tools', 'agent.defaultModel']);
 
@@ -269,30 +297,4 @@ function optionNames(scope: string, options: object): string[] {
     }
   }
   return names.filter((name) => !always.has(name));
-}
-
-/** Names the option that was probably meant, or all of them where there are few. */
-export function suggestion(name: string, known: readonly string[]): string {
-  const near = known
-    .map((word) => ({ word, far: distance(name.toLowerCase(), word.toLowerCase()) }))
-    .toSorted((a, b) => a.far - b.far)[0];
-  if (near !== undefined && near.far <= Math.max(2, Math.floor(name.length / 4))) {
-    return `; did you mean "${near.word}"?`;
-  }
-  return known.length === 0 ? '; it takes signal alone' : `; it has ${known.join(', ')}`;
-}
-
-/** How many letters differ (Levenshtein). Names are short; a long one is cut. */
-function distance(a: string, b: string): number {
-  const left = a.slice(0, 64);
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= left.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const same = left[i - 1] === b[j - 1] ? 0 : 1;
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + same));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

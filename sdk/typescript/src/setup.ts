@@ -133,9 +133,12 @@ function credentialsOf(credentials: Credentials): wire.Credentials {
     );
   }
   for (const [name, secret] of Object.entries(given)) {
+    if (secret === undefined || secret === '') {
+      const what = secret === '' ? 'an empty text' : 'undefined';
+      throw new InvalidRequestError(`${pathTo('credentials', name)} of Harness.open is ${what}; is the environment variable set? Leave it out where there is none`);
+    }
     if (typeof secret !== 'string') {
-      const unset = secret === undefined ? ', or leave it out: is the variable set that it is read from?' : '';
-      throw new InvalidRequestError(`${pathTo('credentials', name)} of Harness.open is ${kindOf(secret)}; give a string${unset}`);
+      throw new InvalidRequestError(`${pathTo('credentials', name)} of Harness.open is ${kindOf(secret)}; give a string`);
     }
   }
   const secrets = { ...given } as Record<string, string>;

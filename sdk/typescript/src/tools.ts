@@ -125,6 +125,11 @@ export class Tools {
     return this.#tools.get(name)?.at(-1);
   }
 
+  /** The names of all tools. */
+  names(): readonly string[] {
+    return [...this.#tools.keys()];
+  }
+
   /** Registers an agent that has these tools. Its calls may come before the answer does; a definition that is refused changes nothing. */
   async bind<T>(agent: string, tools: readonly Declared[], register: () => Promise<T>): Promise<T> {
     const before = this.#ofAgents.get(agent);

@@ -37,7 +37,8 @@ setInterval(() => undefined, 1_000);
   });
 
   for (const [what, credentials, message] of [
-    ['undefined, as a variable that is not set', { OpenAI: 'key', 'My Provider': undefined }, /^credentials\["My Provider"\] of Harness\.open is undefined; give a string, or leave it out/],
+    ['undefined, as a variable that is not set', { OpenAI: 'key', 'My Provider': undefined }, /^credentials\["My Provider"\] of Harness\.open is undefined; is the environment variable set\?/],
+    ['an empty text, as a variable that is empty', { OpenAI: '' }, /^credentials\.OpenAI of Harness\.open is an empty text; is the environment variable set\?/],
     ['an object', { OpenAI: { key: 'SECRET' } }, /^credentials\.OpenAI of Harness\.open is an object; give a string$/],
     ['in a list', ['SECRET'], /^credentials of Harness\.open are a list/],
   ] as const) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
-import { given, optionsOf, suggestion } from '../../src/options.js';
+import { given, optionsOf } from '../../src/options.js';
+import { nearest, suggestion } from '../../src/suggestion.js';
 import { failure, FakeConnection, newSession, open } from './fake.js';
 
 suite('options', () => {
@@ -14,7 +15,12 @@ suite('options', () => {
     ['a limit that is a text', { limits: { maxModelCalls: '3' } }, /maxModelCalls of limits of session\.send is a string; give a whole number/],
     ['a limit that is no number', { limits: { maxModelCalls: Number.NaN } }, /give a whole number/],
     ['null, which would read as clearing', { instructionAddendum: null }, /instructionAddendum of session\.send is null; give a string, or leave it out/],
-    ['a word that is none', { whenBusy: 'wait' }, /whenBusy of session\.send is a string; give one of "reject", "queue", "interrupt"/],
+    ['a word that is none', { whenBusy: 'wait' }, /whenBusy of session\.send is "wait"; give one of "reject", "queue", "interrupt"$/],
+    ['a word that is misspelt', { whenBusy: 'queued' }, /whenBusy of session\.send is "queued"; did you mean "queue"\?$/],
+    ['what is no word', { whenBusy: 1 }, /whenBusy of session\.send is a number; give one of "reject", "queue", "interrupt"$/],
+    ['a signal that is misspelt', { sginal: undefined }, /did you mean "signal"\?$/],
+    ['a handler', { onApproval: () => undefined }, /does not know "onApproval"; use runWith: /],
+    ['what another library calls otherwise', { systemPrompt: 'x' }, /did you mean "instructionAddendum"\?$/],
     ['a list for an object', { model: [] }, /model of session\.send is a list; give an object/],
     ['guardrails that are no names', { guardrails: ['a', 1] }, /guardrails\[1\] of session\.send is a number; give a string/],
     ['guardrails that are no list', { guardrails: 'a' }, /guardrails of session\.send is a string; give a list of strings/],
@@ -50,7 +56,64 @@ suite('options', () => {
   });
 
   test('name what takes no options but a signal', () => {
-    assert.equal(suggestion('limit', []), '; it takes signal alone');
+    assert.equal(suggestion('limit', ['signal']), '; it takes signal alone');
+    assert.equal(suggestion('sginal', ['signal']), '; did you mean "signal"?');
+  });
+
+  const meant: [said: string, known: readonly string[], meant: string | undefined][] = [
+    ['stateDirectory', ['credentials', 'stateDir'], 'stateDir'],
+    ['StateDir', ['credentials', 'stateDir'], 'stateDir'],
+    ['state_dir', ['credentials', 'stateDir'], 'stateDir'],
+    ['model', ['name', 'defaultModel'], 'defaultModel'],
+    ['model', ['provider', 'name'], 'name'],
+    ['instructions', ['submissionId', 'instructionAddendum', 'guardrails'], undefined],
+    ['timeout', ['name', 'timeoutMs'], 'timeoutMs'],
+    ['parameters', ['name', 'inputSchema'], 'inputSchema'],
+    ['mail__send', ['mail.read', 'mail.send'], 'mail.send'],
+    ['ask', ['always', 'only', 'auto', 'never'], undefined],
+    ['memory', ['name', 'effect'], undefined],
+    ['constructor', ['name'], undefined],
+  ];
+  for (const [said, known, want] of meant) {
+    test(`that have "${said}" for one of ${known.join(', ')} ${want === undefined ? 'mean nobody knows what' : `mean "${want}"`}`, () => {
+      assert.equal(nearest(said, known), want);
+    });
+  }
+
+  test('of runWith are its handlers too, so that a misspelt handler is told which one it is', async () => {
+    const connection = new FakeConnection();
+    const session = await newSession(connection);
+    for (const [given_, message] of [
+      [{ onApprove: () => undefined }, /session\.runWith does not know "onApprove"; did you mean "onApproval"\?$/],
+      [{ onQuestions: () => undefined }, /did you mean "onQuestion"\?$/],
+      [{ colour: 1 }, /it has onApproval, onQuestion, onUnknownOutcome, onEvent, submissionId, .*signal$/],
+    ] as const) {
+      const error = await failure(session.runWith('hi', given_ as never));
+      assert.equal(error.code, 'invalid_request');
+      assert.match(error.message, message);
+    }
+    assert.deepEqual(connection.of('turn/submit'), [], 'something was sent');
+  });
+
+  test('of an agent that the runtime does not offer are not named to who asks for another', async () => {
+    const harness = await open(new FakeConnection());
+    const of = (definition: object) => failure(harness.createAgent({ name: 'a', ...definition } as never).ready());
+    const { message } = await of({ description: 'x' });
+    assert.match(message, /createAgent does not know "description"; it has name, instructions, tools, approvals, /);
+    assert.doesNotMatch(message, /memory|planning|scheduling|delegation|team|workspaceTools|sandbox|limits/);
+    assert.match((await of({ model: 'x' })).message, /did you mean "defaultModel"\?$/);
+    assert.match((await of({ systemPrompt: 'x' })).message, /did you mean "instructions"\?$/);
+    assert.match((await of({ defaultModel: 'gpt' })).message, /defaultModel of createAgent is a string; give an object with provider, name$/);
+  });
+
+  test('of a tool that are an agent\'s are told where they belong', async () => {
+    const harness = await open(new FakeConnection());
+    const tool = { name: 'mail.send', inputSchema: { type: 'object' }, execute: () => 'sent' };
+    assert.throws(() => harness.registerTool({ ...tool, needsApproval: true } as never), /does not know "needsApproval"; approvals are the agent's/);
+    assert.throws(() => harness.registerTool({ ...tool, effect: 'readonly' } as never), /effect of tool "mail\.send" is "readonly"; did you mean "readOnly"\?$/);
+    harness.registerTool(tool);
+    const { message } = await failure(harness.createAgent({ name: 'a', tools: ['mail__send'] } as never).ready());
+    assert.match(message, /has the tool "mail__send", which is not registered; did you mean "mail\.send"\?$/);
   });
 });
 

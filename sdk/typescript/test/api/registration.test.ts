@@ -129,7 +129,7 @@ suite('a tool is refused at once', () => {
     ['with a name that is too long once models see it', { ...tool, name: `${'a'.repeat(62)}.b` }, /providers take 1–64/],
     ['without a function', { name: 'app.t', inputSchema }, /execute of tool "app\.t" is undefined; give the function/],
     ['without a schema', { name: 'app.t', execute }, /inputSchema is undefined/],
-    ['with an effect that is none', { ...tool, effect: 'readonly' }, /give one of "sideEffect", "idempotent", "readOnly"/],
+    ['with an effect that is none', { ...tool, effect: 'write' }, /effect of tool "app\.t" is "write"; give one of "sideEffect", "idempotent", "readOnly"$/],
     ['with an inspection that is no function', { ...tool, inspect: true }, /inspect of tool "app\.t" is a boolean/],
     ['with no time at all', { ...tool, timeoutMs: 0 }, /timeoutMs of tool "app\.t" is 0; give milliseconds above 0/],
     ['with more than a year', { ...tool, timeoutMs: 365 * 24 * 3_600_000 + 1 }, /timeoutMs of tool "app\.t" is 31536000001; give milliseconds above 0 up to 31536000000/],
