@@ -1,7 +1,8 @@
+import { requireOptions } from './capabilities.js';
 import { InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import type { Host } from './host.js';
-import { type CallOptions, given, optionsOf, requireOptions } from './options.js';
+import { type CallOptions, given, optionsOf } from './options.js';
 import { fieldsOf } from './reading.js';
 import { Session } from './session.js';
 import { isRecord, kindOf } from './text.js';

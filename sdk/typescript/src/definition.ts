@@ -1,7 +1,8 @@
 import type { AgentDefinition } from './agent.js';
+import { offers, requireOptions } from './capabilities.js';
 import { InvalidAgentError, InvalidRequestError, InvalidToolError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
-import { cleaned, offers, optionsOf, requireOptions } from './options.js';
+import { cleaned, optionsOf } from './options.js';
 import { nearest } from './suggestion.js';
 import { isRecord, kindOf } from './text.js';
 import type { Declared, Tools } from './tools.js';

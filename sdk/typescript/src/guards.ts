@@ -1,8 +1,9 @@
-import { CheckFailedError, errorOf, GuardrailFailedError, HookFailedError, InvalidRequestError, isError, type OpenWorkerError } from './generated/errors.js';
+import { asked, Unusable } from './asked.js';
+import { CheckFailedError, GuardrailFailedError, HookFailedError, InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import type { Connection, Handler } from './rpc/connection.js';
 import { cleaned, type Fields, plain } from './options.js';
-import { isOf, kindOf } from './text.js';
+import { kindOf } from './text.js';
 import { checkTimeout } from './timeout.js';
 
 /** Where a guardrail looks (GR1): at what the user says before it is stored, at what a model is sent, at tools' results, at answers. */
@@ -160,49 +161,6 @@ export class Guards {
 export function checkActions(check: CheckAction): Handler<'action/check'> {
   return ({ callback: _, ...action }, signal) =>
     asked('checkAction', CheckFailedError, signal, async () => verdictOf('checkAction', await check({ ...action, signal }), ['allow', 'block']));
-}
-
-/** That an application's code gave nothing of use, in words of ours. */
-class Unusable extends Error {}
-
-/**
- * Asks an application's code. What it throws may quote the text that it was shown, and an error is stored: so the runtime is told
- * its class alone, if that is none of the application's own, and this process has the rest, as the cause of a warning.
- */
-async function asked<R>(what: string, Failure: new (message: string) => OpenWorkerError, signal: AbortSignal, ask: () => Promise<R>): Promise<R> {
-  try {
-    return await ask();
-  } catch (thrown) {
-    if (isOf(thrown, Unusable)) {
-      throw new Failure(thrown.message);
-    }
-    const told = `it threw ${classOf(thrown)}`;
-    if (!signal.aborted) {
-      const warning = new Error(`${what} failed: ${told}; process.on('warning') has it as the cause of this warning`, { cause: thrown });
-      process.emitWarning(Object.assign(warning, { name: 'OpenWorkerWarning' }));
-    }
-    throw new Failure(told);
-  }
-}
-
-const builtIn: ReadonlyMap<unknown, string> = new Map(
-  [Error, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError, AggregateError, DOMException].map((type) => [type.prototype, type.name]),
-);
-
-/** The class of what was thrown, if it is the language's or the SDK's, or its kind: nothing that the application has named. */
-function classOf(thrown: unknown): string {
-  if (typeof thrown !== 'object' || thrown === null) {
-    return kindOf(thrown);
-  }
-  try {
-    const name = isError(thrown) ? errorOf(thrown.code, '').name : builtIn.get(Object.getPrototypeOf(thrown));
-    if (name !== undefined) {
-      return `a value of class ${name}`;
-    }
-    return thrown instanceof Error ? "an error of the application's own" : 'an object';
-  } catch {
-    return 'an object'; // that cannot be asked
-  }
 }
 
 /** The fields of a guardrail or hook, whose functions are not looked at yet. */

@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module';
 
 import { Agent, type AgentDefinition, completeReference, resume } from './agent.js';
+import { asked, Failures, Unusable } from './asked.js';
 import { bodies } from './bodies.js';
 import { completeDefinition, nameOf } from './definition.js';
-import { CancelledError, ClosedError, InvalidRequestError } from './generated/errors.js';
+import { CancelledError, ClosedError, CredentialsMissingError, InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import { protocolVersion } from './generated/protocol.js';
 import { checkActions, type Guardrail, Guards, type Hook } from './guards.js';
@@ -65,13 +66,16 @@ export class Harness {
   static async over(connection: Connection, setup: Omit<Setup, 'runtime'>, kill: () => void = () => undefined): Promise<Harness> {
     const { credentials, checkAction, signal } = setup;
     if (credentials !== undefined) {
-      connection.handle('credential/get', async ({ provider }, ended) => {
-        const secret: unknown = await credentials(provider, { signal: ended });
-        if (secret !== undefined && typeof secret !== 'string') {
-          throw new InvalidRequestError(`credentials returned ${kindOf(secret)} for ${provider}; return a string, or undefined for none`);
-        }
-        return { secret: secret ?? '' };
-      });
+      const failures = new Failures(); // a turn that waits for a secret has it asked for again and again
+      connection.handle('credential/get', ({ provider }, ended) =>
+        asked(`credentials for provider "${provider}"`, CredentialsMissingError, ended, async () => {
+          const secret: unknown = await credentials(provider, { signal: ended });
+          if (secret !== undefined && typeof secret !== 'string') {
+            throw new Unusable(`the function returned ${kindOf(secret)}; return a string, or undefined for none`);
+          }
+          return { secret: secret ?? '' };
+        }, failures),
+      );
     }
     if (checkAction !== undefined) {
       connection.handle('action/check', checkActions(checkAction));

@@ -1,10 +1,11 @@
 import { type Attachment, isAttachment } from './attachment.js';
+import { requireOption, requireOptions } from './capabilities.js';
 import { type Files, type Input, type Message, messageFrom } from './content.js';
 import { AttachmentNotFoundError, ClosedError, InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import { checkedAnswer, type Handlers, splitHandlers } from './handlers.js';
 import type { Host } from './host.js';
-import { type CallOptions, given, optionsOf, requireOption, requireOptions } from './options.js';
+import { type CallOptions, given, optionsOf } from './options.js';
 import { Run, RunStream, streamed, type StreamedRun } from './run.js';
 import { blocksOf, upload } from './staging.js';
 import { EventStream, pages } from './stream.js';

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
+import { Failures } from './asked.js';
 import type { Attempt, Bodies } from './bodies.js';
 import { InvalidToolError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
@@ -92,6 +93,7 @@ export class Tools {
   readonly #tools = new Map<string, Declared[]>(); // by catalogue name, the last one last
   readonly #ofAgents = new Map<string, readonly Declared[]>();
   readonly #bodies: Bodies;
+  readonly #failures = new Failures(); // of inspections
 
   constructor(bodies: Bodies) {
     this.#bodies = bodies;
@@ -165,14 +167,22 @@ export class Tools {
     if (known !== undefined) {
       return known;
     }
-    const found: unknown = definition.inspect === undefined ? { outcome: 'unknown' } : await definition.inspect(contextOf(call, signal));
-    const { outcome, output } = (typeof found === 'object' && found !== null ? found : {}) as Record<string, unknown>;
-    if (!outcomes.includes(outcome) || (output !== undefined && typeof output !== 'string')) {
-      throw new InvalidToolError(
-        `inspect of tool "${call.tool}" must return { outcome: ${outcomes.map((o) => `"${String(o)}"`).join(' | ')} }, with a string as output of the first two`,
-      );
+    return definition.inspect === undefined ? { outcome: 'unknown' } : this.#asked(call, definition, signal);
+  }
+
+  /** Asks a tool's own inspection. Where it fails it is asked again, so that nobody is told but this process. */
+  async #asked(call: wire.ToolCall, definition: ToolDefinition, signal: AbortSignal): Promise<Inspection> {
+    const what = `inspect of tool "${call.tool}" for call ${call.callId}`;
+    try {
+      const found = inspectionOf(call.tool, await definition.inspect?.(contextOf(call, signal)));
+      this.#failures.over(what);
+      return found;
+    } catch (thrown) {
+      if (!signal.aborted) {
+        this.#failures.warn(what, messageOf(thrown), { thrown });
+      }
+      throw thrown;
     }
-    return { outcome, ...(output === undefined ? {} : { output }) } as Inspection;
   }
 
   #found({ tool, agent }: wire.ToolCall): Declared {
@@ -183,6 +193,17 @@ export class Tools {
     }
     return found;
   }
+}
+
+/** What an inspection found, checked. */
+function inspectionOf(tool: string, found: unknown): Inspection {
+  const { outcome, output } = (typeof found === 'object' && found !== null ? found : {}) as Record<string, unknown>;
+  if (!outcomes.includes(outcome) || (output !== undefined && typeof output !== 'string')) {
+    throw new InvalidToolError(
+      `inspect of tool "${tool}" must return { outcome: ${outcomes.map((o) => `"${String(o)}"`).join(' | ')} }, with a string as output of the first two`,
+    );
+  }
+  return { outcome, ...(output === undefined ? {} : { output }) } as Inspection;
 }
 
 function checkedTool(tool: unknown): { declaration: wire.ToolDeclaration; timeoutMs?: number } {
