@@ -1,4 +1,6 @@
+import { warn } from './asked.js';
 import { requireOptions } from './capabilities.js';
+import type { Named } from './definition.js';
 import { InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import type { Host } from './host.js';
@@ -35,21 +37,29 @@ export class Agent {
   readonly #host: Host;
   readonly #registered: Promise<wire.AgentReference>;
 
+  readonly #missing: () => readonly Named[];
+
   /** @internal `registered` must be handled elsewhere too, since nobody may ask for it. */
-  constructor(host: Host, name: string, registered: Promise<wire.AgentReference>) {
+  constructor(host: Host, name: string, registered: Promise<wire.AgentReference>, missing: () => readonly Named[]) {
+    this.#missing = missing;
     this.#host = host;
     this.name = name;
     this.#registered = registered;
   }
 
   /**
-   * Waits until the agent is registered, and its tools, guardrails and hooks with it.
+   * Waits until the agent is registered, and its tools, guardrails and hooks with it. A guardrail or hook that this process has not
+   * registered by then is an OpenWorkerWarning at process.on('warning') and no error: another process may have it (RE8). Without it
+   * the agent's turns do not go on here.
    *
    * @throws by code: invalid_agent and invalid_request for a definition that breaks a rule, invalid_tool for a tool that is not
    *   registered, definition_conflict for a different definition under a name that is taken, unknown_provider, unsupported_option.
    */
   async ready(): Promise<this> {
     await this.#registered;
+    for (const { kind, name } of this.#missing()) {
+      warn(`agent "${this.name}" names the ${kind} "${name}", which this process has not registered, and its turns do not go on here without it; is the name right?`);
+    }
     return this;
   }
 

@@ -1,5 +1,6 @@
-import { UnsupportedOptionError } from './generated/errors.js';
+import { UnknownProviderError, UnsupportedOptionError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
+import { nearest } from './suggestion.js';
 
 /**
  * Refuses options that the runtime does not have, before anything is sent (FA9).
@@ -45,4 +46,14 @@ function optionNames(scope: string, options: object): string[] {
     }
   }
   return names.filter((name) => !always.has(name));
+}
+
+/** Refuses a secret for a provider that nobody has configured: nothing would ever ask for it. Case does not matter. */
+export function requireProvider({ providers }: wire.Capabilities, what: string, name: string): void {
+  if (!providers.some((provider) => provider.toLowerCase() === name.toLowerCase())) {
+    const meant = nearest(name, providers);
+    throw new UnknownProviderError(
+      `${what} is for the provider ${JSON.stringify(name.slice(0, 64))}, which is not known${meant === undefined ? '' : `; did you mean "${meant}"?`}; configured are ${providers.join(', ')}`,
+    );
+  }
 }

@@ -7,13 +7,18 @@ import { nearest } from './suggestion.js';
 import { isRecord, kindOf } from './text.js';
 import type { Declared, Tools } from './tools.js';
 
+/** A guardrail or hook that an agent names. */
+export interface Named {
+  readonly kind: 'guardrail' | 'hook';
+  readonly name: string;
+}
+
 /** A definition with what its names stand for. */
 export interface Complete {
   /** As it is stored: tools by what they declare. */
   readonly stored: wire.AgentDefinition;
   readonly tools: readonly Declared[];
-  /** What must be registered before. */
-  readonly needs: readonly string[];
+  readonly guards: readonly Named[];
 }
 
 /**
@@ -41,7 +46,7 @@ export function completeDefinition(definition: unknown, capabilities: wire.Capab
   return {
     stored: { ...own, tools: tools.map(({ declaration }) => declaration) } as wire.AgentDefinition,
     tools,
-    needs: [...names.map((name) => `tool ${name}`), ...guardrails.map((name) => `guardrail ${name}`), ...hooks.map((name) => `hook ${name}`)],
+    guards: [...guardrails.map((name) => ({ kind: 'guardrail' as const, name })), ...hooks.map((name) => ({ kind: 'hook' as const, name }))],
   };
 }
 

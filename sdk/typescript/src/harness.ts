@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import { Agent, type AgentDefinition, completeReference, resume } from './agent.js';
 import { asked, Failures, Unusable } from './asked.js';
 import { bodies } from './bodies.js';
-import { completeDefinition, nameOf } from './definition.js';
+import { requireProvider } from './capabilities.js';
+import { type Complete, completeDefinition, nameOf } from './definition.js';
 import { CancelledError, ClosedError, CredentialsMissingError, InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import { protocolVersion } from './generated/protocol.js';
@@ -15,7 +16,7 @@ import { startRuntime } from './rpc/process.js';
 import { Signals } from './rpc/signals.js';
 import type { InputSchema } from './schema.js';
 import type { Session } from './session.js';
-import { type HarnessOptions, type Setup, setupOf } from './setup.js';
+import { type HarnessOptions, lookAt, type Setup, setupOf } from './setup.js';
 import { pages } from './stream.js';
 import { kindOf } from './text.js';
 import { type ToolDefinition, Tools } from './tools.js';
@@ -50,13 +51,17 @@ export class Harness {
   /**
    * Starts a runtime on a state directory.
    *
-   * @throws by code: invalid_request; runtime_not_found if the runtime is not installed or does not start; incompatible_version;
+   * @throws by code: invalid_request; unknown_provider for a secret that is for none; runtime_not_found if the runtime is not installed
+   *   or does not start; incompatible_version;
    *   runtime_exited, with what it said, if it ended at once; cancelled; and those that begin with store_.
    */
   static async open(options: HarnessOptions): Promise<Harness> {
     const setup = setupOf(options);
     if (setup.signal?.aborted === true) {
       throw new CancelledError('the signal had ended before the harness was opened', {}, { cause: setup.signal.reason });
+    }
+    if (setup.initialize.credentials?.source === 'file') {
+      lookAt(setup.initialize.credentials.file);
     }
     const runtime = await startRuntime(setup.runtime);
     return Harness.over(runtime, setup, () => runtime.kill());
@@ -87,6 +92,10 @@ export class Harness {
         { protocolVersions: [protocolVersion], client, doubleNumbers: true, ...setup.initialize },
         { signal },
       );
+      const source = setup.initialize.credentials;
+      for (const provider of source?.source === 'memory' ? Object.keys(source.secrets ?? {}) : []) {
+        requireProvider(initialized.capabilities, 'a secret in credentials of Harness.open', provider);
+      }
       return new Harness(connection, initialized);
     } catch (error) {
       const gaveUp = signal?.aborted === true;
@@ -156,8 +165,11 @@ export class Harness {
   createAgent(definition: AgentDefinition): Agent {
     const name = nameOf(definition);
     let registered: Promise<wire.AgentReference>;
+    let guards: Complete['guards'] = [];
     try {
-      const { stored, tools, needs } = completeDefinition(definition, this.capabilities, this.#tools);
+      const { stored, tools, ...complete } = completeDefinition(definition, this.capabilities, this.#tools);
+      ({ guards } = complete);
+      const needs = [...tools.map(({ declaration }) => `tool ${declaration.name}`), ...guards.map((guard) => `${guard.kind} ${guard.name}`)];
       const before = needs.map((need) => this.#registrations.get(need));
       registered = this.#register(async () => {
         for (const need of before) {
@@ -168,7 +180,7 @@ export class Harness {
     } catch (error) {
       registered = this.#register(() => Promise.reject(error as Error));
     }
-    return new Agent(this.#host, name, registered);
+    return new Agent(this.#host, name, registered, () => this.#missing(guards));
   }
 
   /** Finds a session by its reference, whatever its agent (SE2); see {@link Agent.resumeSession}. */
@@ -229,14 +241,15 @@ export class Harness {
 
   /**
    * Sets a provider's secret in memory, '' to remove it (RE5). Turns that waited for it go on by themselves. invalid_request where
-   * the credentials are not in memory.
+   * the credentials are not in memory, unknown_provider for one that is not in {@link capabilities}.
    */
   async setCredential(provider: string, secret: string, options?: CallOptions): Promise<void> {
     const { signal } = given('harness.setCredential', options, optionsOf.wait);
     const { provider: name, secret: value } = cleaned('harness.setCredential', { provider, secret }, { provider: 'string', secret: 'string' });
-    if (name === undefined || value === undefined) {
+    if (name === undefined || name === '' || value === undefined) {
       throw new InvalidRequestError("harness.setCredential needs a provider and a secret; '' removes the secret");
     }
+    requireProvider(this.capabilities, 'the secret of harness.setCredential', provider);
     await this.#host.connection.request('credential/set', { provider, secret }, { signal });
   }
 
@@ -265,6 +278,11 @@ export class Harness {
       this.#host.capabilities = await this.#host.connection.request('capabilities', {});
     });
     this.#registrations.set(`${kind} ${name}`, registered);
+  }
+
+  /** Guardrails and hooks that this process does not have, nor will by what it has called: another one may (RE8). */
+  #missing(guards: Complete['guards']): Complete['guards'] {
+    return guards.filter(({ kind, name }) => !this.#registrations.has(`${kind} ${name}`) && this.capabilities[`${kind}s`]?.includes(name) !== true);
   }
 
   /** Runs registrations one after the other. Each keeps its error for whoever asks, and holds up no other. */

@@ -1,11 +1,13 @@
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
+import { warn } from './asked.js';
 import { InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import type { CheckAction } from './guards.js';
 import { pathTo } from './json.js';
 import { cleaned, type Fields, signalOf } from './options.js';
-import { fieldsOf } from './reading.js';
+import { fieldsOf, reading } from './reading.js';
 import type { RuntimeOptions } from './rpc/process.js';
 import { isRecord, kindOf } from './text.js';
 
@@ -144,4 +146,17 @@ function credentialsOf(credentials: Credentials): wire.Credentials {
   const secrets = { ...given } as Record<string, string>;
   const { file } = secrets;
   return file !== undefined && Object.keys(secrets).length === 1 ? { source: 'file', file: resolve(file) } : { source: 'memory', secrets };
+}
+
+/** Looks at a file of secrets: one that others may read is refused, and one that is not there may come yet. */
+export function lookAt(file: string): void {
+  const found = reading(`the file of credentials of Harness.open`, () => statSync(file, { throwIfNoEntry: false }));
+  if (found === undefined) {
+    warn(`there is no file ${file}, which credentials of Harness.open name; turns that need a secret wait until it is there`);
+  } else if (!found.isFile()) {
+    throw new InvalidRequestError(`credentials of Harness.open name ${file}, which is no regular file`);
+  } else if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) {
+    const mode = (found.mode & 0o777).toString(8).padStart(4, '0');
+    throw new InvalidRequestError(`credentials of Harness.open name ${file}, which has mode ${mode}, so others may read it; set it to 0600`);
+  }
 }

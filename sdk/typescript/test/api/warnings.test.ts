@@ -3,7 +3,7 @@ import { suite, test, type TestContext } from 'node:test';
 
 import type { CheckAction, Guardrail } from '../../src/guards.js';
 import type { CredentialCallback } from '../../src/setup.js';
-import { failure, FakeConnection, open } from './fake.js';
+import { capabilities, failure, FakeConnection, open } from './fake.js';
 
 const context = { session: { store: 'st', session: 's1', agent: 'a' }, run: 'r1', agent: { name: 'a', digest: 'd' } };
 
@@ -79,4 +79,28 @@ suite('what an application\'s code does wrong is told to its process where it', 
     (await open(connection)).registerTool({ name: 't', inputSchema: { type: 'object' }, execute: () => '', inspect });
     return connection.call('tool/inspect', { ...context, tool: 't', callId: 'c1', attempt: 1, epoch: 3, effect: 'sideEffect', arguments: {} });
   }
+});
+
+suite('an agent that names a guardrail or a hook', () => {
+  const definition = { name: 'a', defaultModel: { provider: 'Scripted', name: 'demo' }, guardrails: ['pii', 'g'], hooks: ['audit'] };
+
+  test('which this process has not registered is ready, since another may have it, and the process is told', async (t) => {
+    const harness = await open(new FakeConnection());
+    harness.registerGuardrail({ name: 'g', points: ['user_input'], check: () => ({ action: 'allow' }) });
+    const agent = harness.createAgent(definition);
+    const warnings = await warningsOf(t, async () => void (await agent.ready()));
+    assert.deepEqual(
+      warnings.map(({ name, message }) => `${name}: ${message.split(',')[0]}`),
+      ['OpenWorkerWarning: agent "a" names the guardrail "pii"', 'OpenWorkerWarning: agent "a" names the hook "audit"'],
+    );
+  });
+
+  test('which this process registers before it is ready, or the runtime has, is not warned of', async (t) => {
+    const harness = await open(new FakeConnection({ capabilities: () => ({ ...capabilities, guardrails: ['pii'] }) }));
+    const agent = harness.createAgent(definition);
+    harness.registerGuardrail({ name: 'g', points: ['user_input'], check: () => ({ action: 'allow' }) });
+    harness.registerHook({ name: 'audit', toolResult: () => undefined });
+    await harness.createAgent({ ...definition, name: 'b' }).ready();
+    assert.deepEqual(await warningsOf(t, async () => void (await agent.ready())), []);
+  });
 });
