@@ -114,7 +114,7 @@ export class Sdk {
 
   /** Kills the runtime. The application dies with it: what this process knows of its bodies is gone. */
   async kill(): Promise<void> {
-    Reflect.deleteProperty(globalThis, Symbol.for('@openworkerai/harness-sdk/bodies'));
+    Reflect.deleteProperty(globalThis, Symbol.for('@openworkerai/harness-sdk/bodies/1'));
     if (existsSync(this.#pids)) {
       process.kill(Number(readFileSync(this.#pids, 'utf8')), 'SIGKILL');
     }
