@@ -141,10 +141,15 @@ class Ending {
       return new RuntimeNotFoundError(`${this.#program} is no program for ${process.platform}-${process.arch}; ${nameAnother}`);
     }
     const { exitCode, signalCode } = this.#child;
-    const how = this.#killed ? `did not end within ${this.#graceMs} ms and was killed` : signalCode === null ? `ended with status ${exitCode}` : `was ended by ${signalCode}`;
     const log = this.#log();
+    if (!this.#spoke && !this.#killed && exitCode === 0) { // a runtime ends by itself with an error alone
+      const logged = log === '' ? '' : `. The end of what it said:\n${log}`;
+      return new RuntimeNotFoundError(`${this.#program} ended at once with status ${exitCode}: it is not an OpenWorker runtime; ${nameAnother}${logged}`);
+    }
+    const how = this.#killed ? `did not end within ${this.#graceMs} ms and was killed` : signalCode === null ? `ended with status ${exitCode}` : `was ended by ${signalCode}`;
+    const next = this.#spoke || exitCode === null ? 'open the same state directory again, and what was under way goes on.' : `is ${this.#program} an OpenWorker runtime?`;
     return new RuntimeExitedError(
-      `the runtime ${how}; open the same state directory again, and what was under way goes on. ${log === '' ? 'It had logged nothing' : `The end of its log:\n${log}`}`,
+      `the runtime ${how}; ${next} ${log === '' ? 'It had logged nothing' : `The end of its log:\n${log}`}`,
       signalCode === null ? { status: String(exitCode) } : { signal: signalCode },
     );
   }

@@ -167,11 +167,24 @@ suite('a runtime that dies', () => {
     const runtime = await start(fileOf('#!/bin/sh\necho "the state directory is in use" >&2\nexit 7\n'));
     const error = await failure(runtime.request('initialize', { protocolVersions: [1], client: { name: 't', version: '1' } }));
     assert.ok(error instanceof RuntimeExitedError);
-    assert.match(error.message, /ended with status 7;.*The end of its log:\nthe state directory is in use$/s);
+    assert.match(error.message, /ended with status 7; is .* an OpenWorker runtime\? The end of its log:\nthe state directory is in use$/s);
     assert.deepEqual(error.details, { status: '7' });
     assert.equal(await failure(runtime.request('capabilities', {})), error);
     assert.equal(await runtime.closed, error);
   });
+
+  for (const [how, script, said] of [
+    ['at once and well', 'exit 0', /ended at once with status 0: it is not an OpenWorker runtime; name another with runtimePath or OPENWORKER_RUNTIME$/],
+    ['at once and well, with a word', 'echo usage >&2', /with status 0: it is not an OpenWorker runtime; .*The end of what it said:\nusage$/s],
+  ] as const) {
+    test(`${how}, before it has said anything, is none`, async () => {
+      const runtime = await start(fileOf(`#!/bin/sh\n${script}\n`));
+      const error = await failure(runtime.request('capabilities', {}));
+      assert.ok(error instanceof RuntimeNotFoundError);
+      assert.equal(error.retryable, false);
+      assert.match(error.message, said);
+    });
+  }
 
   test('by a signal says which', async () => {
     const runtime = await start(runtimeOf('process.kill(process.pid, "SIGKILL");'));
