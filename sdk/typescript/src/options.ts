@@ -129,8 +129,8 @@ export function cleaned(call: string, value: object, fields: Fields, names: read
 }
 
 /** Refuses fields that are none of a call's. */
-export function refuseUnknown(call: string, given: readonly string[], fields: Fields, names: readonly string[]): void {
-  const unknown = given.find((name) => !Object.hasOwn(fields, name));
+export function refuseUnknown(call: string, told: readonly string[], fields: Fields, names: readonly string[]): void {
+  const unknown = told.find((name) => !Object.hasOwn(fields, name));
   if (unknown !== undefined) {
     throw new InvalidRequestError(`${call} does not know "${unknown}"${suggestion(unknown, names)}`, { option: unknown });
   }

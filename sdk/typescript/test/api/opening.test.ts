@@ -83,8 +83,8 @@ setInterval(() => undefined, 1_000);
       assert.throws(() => lookAt(file), { code: 'invalid_request', message: /has mode 0644, so others may read it; set it to 0600$/ });
     }
   });
-
-  function initializedWith(providers: string[]): object {
-    return { protocolVersion: 1, runtime: { name: 'fake', version: '1' }, capabilities: { ...capabilities, providers }, maxFrameBytes: 1, maxMessageBytes: 1 };
-  }
 });
+
+function initializedWith(providers: string[]): object {
+  return { protocolVersion: 1, runtime: { name: 'fake', version: '1' }, capabilities: { ...capabilities, providers }, maxFrameBytes: 1, maxMessageBytes: 1 };
+}

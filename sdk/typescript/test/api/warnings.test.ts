@@ -49,37 +49,37 @@ suite('what an application\'s code does wrong is told to its process where it', 
     });
     assert.equal(warnings.length, 2);
   });
-
-  async function checking(checkAction: CheckAction): Promise<unknown> {
-    const connection = new FakeConnection();
-    await open(connection, { checkAction });
-    return connection.call('action/check', { ...context, tool: 't' });
-  }
-
-  async function guarding(check: Guardrail['check']): Promise<unknown> {
-    const connection = new FakeConnection();
-    (await open(connection)).registerGuardrail({ name: 'g', points: ['user_input'], check });
-    return connection.call('guardrail/check', { ...context, guardrail: 'g', point: 'user_input', text: 'SECRET' });
-  }
-
-  async function hooking(toolResult: () => never): Promise<unknown> {
-    const connection = new FakeConnection();
-    (await open(connection)).registerHook({ name: 'h', toolResult });
-    return connection.call('hook/toolResult', { ...context, hook: 'h', tool: 't', output: 'raw' });
-  }
-
-  async function secret(credentials: CredentialCallback): Promise<unknown> {
-    const connection = new FakeConnection();
-    await open(connection, { credentials });
-    return connection.call('credential/get', { provider: 'OpenAI' });
-  }
-
-  async function inspecting(inspect: () => never): Promise<unknown> {
-    const connection = new FakeConnection();
-    (await open(connection)).registerTool({ name: 't', inputSchema: { type: 'object' }, execute: () => '', inspect });
-    return connection.call('tool/inspect', { ...context, tool: 't', callId: 'c1', attempt: 1, epoch: 3, effect: 'sideEffect', arguments: {} });
-  }
 });
+
+async function checking(checkAction: CheckAction): Promise<unknown> {
+  const connection = new FakeConnection();
+  await open(connection, { checkAction });
+  return connection.call('action/check', { ...context, tool: 't' });
+}
+
+async function guarding(check: Guardrail['check']): Promise<unknown> {
+  const connection = new FakeConnection();
+  (await open(connection)).registerGuardrail({ name: 'g', points: ['user_input'], check });
+  return connection.call('guardrail/check', { ...context, guardrail: 'g', point: 'user_input', text: 'SECRET' });
+}
+
+async function hooking(toolResult: () => never): Promise<unknown> {
+  const connection = new FakeConnection();
+  (await open(connection)).registerHook({ name: 'h', toolResult });
+  return connection.call('hook/toolResult', { ...context, hook: 'h', tool: 't', output: 'raw' });
+}
+
+async function secret(credentials: CredentialCallback): Promise<unknown> {
+  const connection = new FakeConnection();
+  await open(connection, { credentials });
+  return connection.call('credential/get', { provider: 'OpenAI' });
+}
+
+async function inspecting(inspect: () => never): Promise<unknown> {
+  const connection = new FakeConnection();
+  (await open(connection)).registerTool({ name: 't', inputSchema: { type: 'object' }, execute: () => '', inspect });
+  return connection.call('tool/inspect', { ...context, tool: 't', callId: 'c1', attempt: 1, epoch: 3, effect: 'sideEffect', arguments: {} });
+}
 
 suite('an agent that names a guardrail or a hook', () => {
   const definition = { name: 'a', defaultModel: { provider: 'Scripted', name: 'demo' }, guardrails: ['pii', 'g'], hooks: ['audit'] };
