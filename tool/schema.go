@@ -59,7 +59,12 @@ func Compile(schema json.RawMessage) (*Schema, error) {
 		return nil, api.Errorf(api.CodeInvalidTool, "the input schema cannot be used: %w", err)
 	}
 	compiled, err := c.Compile(schemaURL)
-	if err != nil {
+	var broken *jsonschema.SchemaValidationError
+	var invalid *jsonschema.ValidationError
+	switch {
+	case errors.As(err, &broken) && errors.As(broken.Err, &invalid): // it hides what is wrong below the rules of rules
+		return nil, api.Errorf(api.CodeInvalidTool, "the input schema is not valid: %s", bound(problems(invalid), maxProblems*maxProblemBytes))
+	case err != nil:
 		return nil, api.Errorf(api.CodeInvalidTool, "the input schema is not valid: %w", shorten(err))
 	}
 	return &Schema{compiled: compiled}, nil

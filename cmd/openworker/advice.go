@@ -271,7 +271,7 @@ func (m *Main) inOwnWords(err *api.Error) *api.Error {
 	}
 	said := *err
 	said.Message = strings.NewReplacer(
-		"; list those that are with Sessions", "",
+		"; list the sessions that it has", "",
 		"sqlite: ", "",
 		"; wait for its end, cancel it, or send with whenBusy \"queue\" or \"interrupt\"", "",
 		"; give it, cancel the run, or send with whenBusy \"queue\" or \"interrupt\"", "",

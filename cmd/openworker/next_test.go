@@ -185,7 +185,7 @@ func TestSessionsAreDeletedByNameAndByAge(t *testing.T) {
 	if code := m.Run(t.Context(), []string{"sessions", "delete", "--idle-for", "1h", "--json"}); code != exitOK || out.String() != "{\"deleted\":2}\n" {
 		t.Errorf("the old: %d, %s", code, out.String())
 	}
-	if got := p.run("", "sessions", "delete", "s404"); got.code != exitFailure || !strings.Contains(got.err, "session_not_found") || strings.Contains(got.err, "with Sessions") {
+	if got := p.run("", "sessions", "delete", "s404"); got.code != exitFailure || !strings.Contains(got.err, "session_not_found") || strings.Contains(got.err, "list the sessions") {
 		t.Errorf("one that is none: %+v", got)
 	}
 }

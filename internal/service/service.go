@@ -322,7 +322,7 @@ func (s *Service) translate(ctx context.Context, session string, err error) erro
 				return api.Errorf(api.CodeSessionDeleted, "session %s was deleted", session)
 			}
 		}
-		return api.Errorf(api.CodeSessionNotFound, "there is no session %.300q in this store; list those that are with Sessions", session)
+		return api.Errorf(api.CodeSessionNotFound, "there is no session %.300q in this store; list the sessions that it has", session)
 	case errors.Is(err, store.ErrClosed):
 		return api.Errorf(api.CodeClosed, "the store was closed")
 	case ctx.Err() != nil:
