@@ -65,6 +65,13 @@ func (f *fakeHost) Result(context.Context, string, string) (Result, error) {
 	return f.result, nil
 }
 
+func (f *fakeHost) ResultWhen(ctx context.Context, session, run string, ready func(context.Context) error) (Result, error) {
+	if err := ready(ctx); err != nil {
+		return Result{}, err
+	}
+	return f.Result(ctx, session, run)
+}
+
 func (f *fakeHost) Follow(_ context.Context, q api.FollowQuery) (api.EventStream, error) {
 	f.followed = append(f.followed, q)
 	return &fakeStream{host: f, after: q.After}, nil

@@ -63,6 +63,7 @@ type host interface {
 	api.Service
 	Bind(tools ...Tool) error
 	BindGuards(guardrails []Guardrail, hooks []Hook) error
+	ResultWhen(ctx context.Context, session, run string, ready func(ctx context.Context) error) (Result, error)
 	Quiesce()
 	Close(ctx context.Context) error
 }
@@ -143,6 +144,12 @@ func (h *Harness) Close(ctx context.Context) error {
 // stop, and nothing more is begun; messages and answers are still accepted, for the next process, and reads go on. It does
 // not wait.
 func (h *Harness) Quiesce() { h.service.Quiesce() }
+
+// ResultWhen is [Run.Result] for a program that waits for many runs and passes their results on: each may have megabytes, and is
+// made when ready has returned, which is called when the run has ended or waits, and perhaps again. An error of ready is returned.
+func (h *Harness) ResultWhen(ctx context.Context, session, run string, ready func(ctx context.Context) error) (Result, error) {
+	return h.service.ResultWhen(ctx, session, run, ready)
+}
 
 // Service is the contract under this package, with every paged read; for faces and tools.
 func (h *Harness) Service() api.Service { return h.service }

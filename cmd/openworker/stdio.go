@@ -148,6 +148,10 @@ func (o opened) BindGuards(guardrails []openworker.Guardrail, hooks []openworker
 	return o.harness.BindGuards(guardrails, hooks)
 }
 
+func (o opened) ResultWhen(ctx context.Context, session, run string, ready func(context.Context) error) (api.Result, error) {
+	return o.harness.ResultWhen(ctx, session, run, ready)
+}
+
 func (o opened) Quiesce() { o.harness.Quiesce() }
 
 func (o opened) Close(ctx context.Context) error {

@@ -11,8 +11,17 @@ import (
 	"github.com/openworkerai/openworker/store"
 )
 
+// maxKeptAnswer bounds an answer that is kept while a result waits to be made. A longer one is read again then.
+const maxKeptAnswer = 16 << 10
+
 // Result implements api.Service (RU2, RU3).
 func (s *Service) Result(ctx context.Context, session, run string) (api.Result, error) {
+	return s.ResultWhen(ctx, session, run, func(context.Context) error { return nil })
+}
+
+// ResultWhen is Result for those who wait for many runs: a result may have megabytes, and is made when ready has returned,
+// which is called once the run has ended or waits, and perhaps again. An error of ready is returned.
+func (s *Service) ResultWhen(ctx context.Context, session, run string, ready func(ctx context.Context) error) (api.Result, error) {
 	if err := s.usable(); err != nil {
 		return api.Result{}, err
 	}
@@ -37,6 +46,13 @@ func (s *Service) Result(ctx context.Context, session, run string) (api.Result, 
 			case e.Type == api.EventModelCallFinished && e.Run == run:
 				answer = e
 			case e.Type == api.EventTurnEnded && e.Run == run:
+				sub.Close() // what comes later is not kept while this waits
+				if len(answer.Data) > maxKeptAnswer {
+					answer = api.Event{}
+				}
+				if err := ready(ctx); err != nil {
+					return api.Result{}, err
+				}
 				return s.resultOf(ctx, session, e, answer)
 			case e.Type == api.EventSessionDeleted:
 				return api.Result{}, api.Errorf(api.CodeSessionDeleted, "session %s was deleted", session)
@@ -45,7 +61,7 @@ func (s *Service) Result(ctx context.Context, session, run string) (api.Result, 
 		}
 		if look {
 			look = false
-			if r, done, err := s.standing(ctx, session, run); done || err != nil {
+			if r, done, err := s.standing(ctx, session, run, ready); done || err != nil {
 				return r, err
 			}
 		}
@@ -77,7 +93,7 @@ func (s *Service) resultOf(ctx context.Context, session string, terminal, answer
 }
 
 // standing asks the store whether a run has ended or waits.
-func (s *Service) standing(ctx context.Context, session, run string) (api.Result, bool, error) {
+func (s *Service) standing(ctx context.Context, session, run string, ready func(context.Context) error) (api.Result, bool, error) {
 	row, err := s.store.Session(ctx, session)
 	if err != nil {
 		return api.Result{}, false, s.translate(ctx, session, err)
@@ -86,18 +102,21 @@ func (s *Service) standing(ctx context.Context, session, run string) (api.Result
 	if err != nil {
 		return api.Result{}, false, err
 	}
-	if r, ended, err := s.ended(ctx, session, run); ended || err != nil {
+	if r, ended, err := s.ended(ctx, session, run, ready); ended || err != nil {
 		return r, true, err
 	}
 	if !waits {
 		return api.Result{}, false, nil
 	}
-	r, err := s.interrupted(ctx, session, run)
+	if err := ready(ctx); err != nil {
+		return api.Result{}, true, err
+	}
+	r, err := s.interrupted(ctx, session, run, ready)
 	return r, true, err
 }
 
 // ended gives the result of a run that has ended.
-func (s *Service) ended(ctx context.Context, session, run string) (api.Result, bool, error) {
+func (s *Service) ended(ctx context.Context, session, run string, ready func(context.Context) error) (api.Result, bool, error) {
 	record, err := s.store.Terminal(ctx, session, run)
 	if errors.Is(err, store.ErrNotFound) {
 		return api.Result{}, false, nil
@@ -110,6 +129,9 @@ func (s *Service) ended(ctx context.Context, session, run string) (api.Result, b
 		return api.Result{}, false, api.Errorf(api.CodeSessionParked, "the end of run %s cannot be read by this build: %w", run, err)
 	}
 	end := e.(engine.TurnEnded)
+	if err := ready(ctx); err != nil {
+		return api.Result{}, true, err
+	}
 	r := api.Result{Run: run, Status: end.Status, Error: end.Failure(), Usage: end.Usage, AuxiliaryUsage: end.Auxiliary, ModelCalls: end.Calls, AutoApproved: end.AutoApproved}
 	r, err = s.withAnswer(ctx, session, r, end.Answer)
 	return r, true, err
@@ -136,12 +158,12 @@ func answered(r api.Result, text string) api.Result {
 }
 
 // interrupted gives where a run stands that waits.
-func (s *Service) interrupted(ctx context.Context, session, run string) (api.Result, error) {
+func (s *Service) interrupted(ctx context.Context, session, run string, ready func(context.Context) error) (api.Result, error) {
 	st, row, err := s.load(ctx, session)
 	if err != nil {
 		return api.Result{}, err
 	}
-	if r, ended, err := s.ended(ctx, session, run); ended || err != nil {
+	if r, ended, err := s.ended(ctx, session, run, ready); ended || err != nil {
 		return r, err // it was answered and ended in the meantime
 	}
 	r := api.Result{Run: run, Status: api.StatusInterrupted}

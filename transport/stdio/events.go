@@ -75,6 +75,9 @@ func (c *conn) nextEvents(ctx context.Context, _ Host, p rpc.Next) (rpc.Batch, e
 	waiting, done := c.waiting(ctx)
 	defer done()
 	defer context.AfterFunc(s.ctx, done)()
+	if err := c.lines.Room(waiting); err != nil { // what is fetched while nothing is read would be kept
+		return rpc.Batch{}, c.ended(ctx, api.Errorf(api.CodeCancelled, "the wait for events was given up; they are there for the next %s", rpc.MethodNext))
+	}
 	event, err := s.stream.Next(waiting)
 	switch {
 	case errors.Is(err, io.EOF):

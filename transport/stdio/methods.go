@@ -54,9 +54,7 @@ func (c *conn) handlers() map[string]jrpc2.Handler {
 			return h.ResumeSession(ctx, p.Reference, p.Agent)
 		}),
 		rpc.MethodSessions: list(c, Host.Sessions),
-		rpc.MethodState: ask(c, func(ctx context.Context, h Host, p rpc.SessionID) (api.SessionState, error) {
-			return h.State(ctx, p.Session)
-		}),
+		rpc.MethodState:    ask(c, c.state),
 		rpc.MethodDeleteSession: tell(c, func(ctx context.Context, h Host, p rpc.DeleteSession) error {
 			return h.DeleteSession(ctx, p.Session, p.Options)
 		}),
@@ -72,12 +70,7 @@ func (c *conn) handlers() map[string]jrpc2.Handler {
 			return h.Run(ctx, p.Session, p.Run)
 		}),
 		rpc.MethodCancel: tell(c, func(ctx context.Context, h Host, p rpc.RunID) error { return h.Cancel(ctx, p.Session, p.Run) }),
-		rpc.MethodResult: ask(c, func(ctx context.Context, h Host, p rpc.RunID) (api.Result, error) {
-			waiting, done := c.waiting(ctx)
-			defer done()
-			result, err := h.Result(waiting, p.Session, p.Run)
-			return result, c.ended(ctx, err)
-		}),
+		rpc.MethodResult: ask(c, c.result),
 		rpc.MethodResolve: tell(c, func(ctx context.Context, h Host, p rpc.Resolve) error {
 			return h.Resolve(ctx, p.Session, p.Interaction, p.Answer)
 		}),
@@ -114,10 +107,8 @@ func (c *conn) runTurn(ctx context.Context, h Host, sub api.Submission) (rpc.Tur
 	if err != nil {
 		return rpc.TurnResult{}, err
 	}
-	waiting, done := c.waiting(ctx)
-	defer done()
-	result, err := h.Result(waiting, run.Session, run.Run)
-	if err = c.ended(ctx, err); err != nil {
+	result, err := c.result(ctx, h, rpc.RunID{Session: run.Session, Run: run.Run})
+	if err != nil {
 		told := *api.AsError(err) // the error may be one for all
 		told.Details = maps.Clone(told.Details)
 		return rpc.TurnResult{}, told.With("run", run.Run)

@@ -34,6 +34,10 @@ func (b *bodies) Bind(tools ...tool.Tool) error {
 
 func (*bodies) BindGuards([]guard.Guardrail, []guard.Hook) error { return nil }
 
+func (*bodies) ResultWhen(context.Context, string, string, func(context.Context) error) (api.Result, error) {
+	return api.Result{}, nil
+}
+
 func (*bodies) Quiesce() {}
 
 func (*bodies) Close(context.Context) error { return nil }

@@ -26,6 +26,8 @@ type Host interface {
 	api.Service
 	Bind(tools ...tool.Tool) error
 	BindGuards(guardrails []guard.Guardrail, hooks []guard.Hook) error
+	// ResultWhen is Result, made when ready has returned, which is called once the run has ended or waits, and perhaps again.
+	ResultWhen(ctx context.Context, session, run string, ready func(ctx context.Context) error) (api.Result, error)
 	// Quiesce tells what runs to stop, and begins nothing more; requests are answered until Close.
 	Quiesce()
 	Close(ctx context.Context) error
@@ -73,7 +75,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	if cfg.Grace <= 0 {
 		cfg.Grace = api.DefaultCancelGrace
 	}
-	c := &conn{cfg: cfg, lines: rpc.NewLines(in, out), subscriptions: map[string]*subscription{}, cancels: map[string]context.CancelFunc{}, posts: map[string]*post{}, hostClosed: make(chan struct{}), lists: make(chan struct{}, maxLists), broken: make(chan error, 1), idle: make(chan struct{}, 1), seen: make(chan struct{}, 1), stopped: make(chan struct{})}
+	c := &conn{cfg: cfg, lines: rpc.NewLines(in, out), subscriptions: map[string]*subscription{}, cancels: map[string]context.CancelFunc{}, posts: map[string]*post{}, hostClosed: make(chan struct{}), lists: make(chan struct{}, maxMade), results: make(chan struct{}, maxMade), broken: make(chan error, 1), idle: make(chan struct{}, 1), seen: make(chan struct{}, 1), stopped: make(chan struct{})}
 	c.waits, c.endWaits = context.WithCancel(context.WithoutCancel(ctx))
 	c.peer, c.lose = context.WithCancel(context.WithoutCancel(ctx))
 	c.end = sync.OnceValue(func() time.Time { return time.Now().Add(cfg.Grace) })
@@ -157,6 +159,7 @@ type conn struct {
 	idle     chan struct{} // a hint that requests may be 0
 	seen     chan struct{} // the mark behind the last message was dispatched
 	lists    chan struct{} // one for each list that is made
+	results  chan struct{} // one for each result of a run
 	broken   chan error    // why the connection is ended though the client is there
 
 	mu            sync.Mutex

@@ -29,7 +29,7 @@ func (h *turns) Submit(_ context.Context, sub api.Submission) (api.RunReference,
 	return api.RunReference{Session: sub.Session, Run: sub.Session + "-r1", Accepted: 2}, nil
 }
 
-func (h *turns) Result(ctx context.Context, _, run string) (api.Result, error) {
+func (h *turns) ResultWhen(ctx context.Context, _, run string, _ func(context.Context) error) (api.Result, error) {
 	h.accepted <- struct{}{}
 	select {
 	case <-h.ends:
