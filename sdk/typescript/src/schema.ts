@@ -51,6 +51,10 @@ export function jsonSchemaOf(tool: string, schema: unknown): JSONSchema {
   } else if (refusing(tool, () => '~standard' in schema || 'safeParse' in schema)) {
     throw refuse(`tool "${tool}": this version of its schema library cannot tell its JSON Schema; take Zod 4.2 or newer, or give a JSON Schema`);
   }
+  const field = json === schema && isRecord(schema) ? refusing(tool, () => Object.keys(schema).find((name) => isStandard(schema[name]))) : undefined;
+  if (field !== undefined) {
+    throw refuse(`tool "${tool}": inputSchema is an object with a schema as its field ${JSON.stringify(field.slice(0, 64))}; wrap it, as in z.object({ … })`);
+  }
   const read = jsonOf('inputSchema', json, { of: `tool "${tool}"`, refuse });
   if (!isRecord(read)) {
     throw refuse(`tool "${tool}": inputSchema says that it is ${kindOf(read)}; give a JSON Schema of an object, or a Zod schema`);

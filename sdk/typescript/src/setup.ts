@@ -46,6 +46,14 @@ export interface HarnessOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const providerFields: Fields = {
+  name: 'string',
+  protocol: ['openai-chat', 'openai-responses', 'anthropic', 'google'],
+  baseURL: 'string',
+  headers: 'texts',
+  keyOptional: 'boolean',
+};
+
 const fields: Fields = {
   stateDir: 'string',
   credentials: 'any',
@@ -93,7 +101,7 @@ export function setupOf(options: unknown): Setup {
     runtime: { stateDir: resolve(stateDir), runtimePath, env: env === undefined ? undefined : variablesOf(env), stderr },
     initialize: {
       ...(source === undefined ? {} : { credentials: source }),
-      ...(providers === undefined ? {} : { providers: providers as wire.Provider[] }),
+      ...(providers === undefined ? {} : { providers: providers.map(providerOf) }),
       ...(checkAction === undefined ? {} : { actionCheck: true }),
       ...(scratchDir === undefined ? {} : { scratchDir: resolve(scratchDir) }),
     },
@@ -101,6 +109,23 @@ export function setupOf(options: unknown): Setup {
     checkAction,
     signal: signalOf('Harness.open', signal),
   };
+}
+
+/** A provider, checked: a key that is misspelt would be a server without one. */
+function providerOf(given: unknown, i: number): wire.Provider {
+  const what = `providers[${i}] of Harness.open`;
+  if (!isRecord(given)) {
+    throw new InvalidRequestError(`${what} is ${kindOf(given)}; give { name, protocol, baseURL }`);
+  }
+  const provider = cleaned(what, given, providerFields);
+  const missing = ['name', 'protocol', 'baseURL'].find((name) => provider[name] === undefined);
+  if (missing !== undefined) {
+    throw new InvalidRequestError(`${what} has no ${missing}; give { name, protocol, baseURL }`);
+  }
+  if (!/^https?:\/\/[^/]/i.test(String(provider['baseURL']))) {
+    throw new InvalidRequestError(`baseURL of ${what} is no http or https address; give one as in "https://api.openai.com/v1"`);
+  }
+  return provider as unknown as wire.Provider;
 }
 
 /** Variables for a process: what none can have is refused before one is started. */

@@ -187,6 +187,8 @@ suite('a hook', () => {
   });
 });
 
+const withProvider = (field: object): object => ({ stateDir: '/s', providers: [{ name: 'L', protocol: 'openai-chat', baseURL: 'http://127.0.0.1:9/v1', ...field }] });
+
 suite('the options of a harness', () => {
   test('say where secrets come from', () => {
     const sources = [undefined, {}, { OpenAI: 'k' }, { OpenAI: 'k', file: 'f' }, 'environment', { file: '/s.json' }, () => 'k'].map(
@@ -223,6 +225,11 @@ suite('the options of a harness', () => {
     ['have no directory', {}, /needs a stateDir/],
     ['are misspelt', { stateDir: '/s', statedir: '/s' }, /did you mean "stateDir"\?/],
     ['have a secret that is no text', { stateDir: '/s', credentials: { OpenAI: 5 } }, /^credentials\.OpenAI of Harness\.open is a number; give a string$/],
+    ['misspell a field of a provider', withProvider({ baseUrl: 'http://h/v1' }), /providers\[0\] of Harness\.open does not know "baseUrl"; did you mean "baseURL"\?$/],
+    ['have a key in a provider', withProvider({ apiKey: 'SECRET' }), /does not know "apiKey"; secrets are given to Harness\.open as credentials$/],
+    ['have a protocol that is none', withProvider({ protocol: 'openai' }), /protocol of providers\[0\] of Harness\.open is "openai"; did you mean "openai-chat"\?$/],
+    ['have a provider without an address', withProvider({ baseURL: undefined }), /providers\[0\] of Harness\.open has no baseURL; give/],
+    ['have an address without its scheme', withProvider({ baseURL: '127.0.0.1:9/v1' }), /baseURL of providers\[0\] of Harness\.open is no http or https address/],
     ['have one provider for a list', { stateDir: '/s', providers: { name: 'x' } }, /providers of Harness\.open is an object; give a list/],
   ] as const) {
     test(`are refused where they ${what}`, () => {

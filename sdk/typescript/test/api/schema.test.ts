@@ -43,6 +43,7 @@ suite('an input schema', () => {
   for (const [what, schema, message] of [
     ['undefined', undefined, /inputSchema is undefined; give a JSON Schema/],
     ['null', null, /inputSchema is null/],
+    ['an object of schemas', { to: z.string() }, /inputSchema is an object with a schema as its field "to"; wrap it, as in z\.object\(\{ … \}\)$/],
     ['a list', [], /inputSchema is/],
     ['a schema of no object', { type: 'string' }, /must have "type": "object" at its top/],
     ['a Zod schema of no object', z.string(), /must have "type": "object" at its top/],
