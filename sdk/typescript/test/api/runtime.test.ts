@@ -74,7 +74,7 @@ suite('with the runtime', { concurrency: true }, () => {
     harness.registerTool({
       name: 'pay',
       inputSchema: { type: 'object' },
-      timeoutMs: 50,
+      timeoutMs: 2_000, // so that it begins in time on a machine that has much to do
       execute: () => {
         begun++;
         return new Promise((resolve) => {
