@@ -123,7 +123,7 @@ func (c *conn) ask(ctx context.Context, method, name string, params, result any,
 		case <-ended:
 			ended = nil
 			c.owe(name, p)
-			if !p.state.CompareAndSwap(0, givenUp) {
+			if !p.state.CompareAndSwap(0, givenUp) && p.state.Load() == posted {
 				_ = c.server.Notify(ctx, rpc.MethodCancelCallback, rpc.Callback{Callback: name}) // the client may be gone
 			}
 			if !patient {
