@@ -51,7 +51,7 @@ export function jsonSchemaOf(tool: string, schema: unknown): JSONSchema {
   } else if (refusing(tool, () => '~standard' in schema || 'safeParse' in schema)) {
     throw refuse(`tool "${tool}": this version of its schema library cannot tell its JSON Schema; take Zod 4.2 or newer, or give a JSON Schema`);
   }
-  const field = json === schema && isRecord(schema) ? refusing(tool, () => Object.keys(schema).find((name) => isStandard(schema[name]))) : undefined;
+  const field = json === schema ? schemaIn(schema) : undefined;
   if (field !== undefined) {
     throw refuse(`tool "${tool}": inputSchema is an object with a schema as its field ${JSON.stringify(field.slice(0, 64))}; wrap it, as in z.object({ … })`);
   }
@@ -112,6 +112,15 @@ function isStandard(schema: unknown): schema is StandardSchema {
   }
   const standard = schema['~standard'] as { validate?: unknown; jsonSchema?: { input?: unknown } } | null | undefined;
   return typeof standard?.validate === 'function' && typeof standard.jsonSchema?.input === 'function';
+}
+
+/** The first field that is a schema of its own, as they stand beside each other in what other libraries take. */
+function schemaIn(fields: unknown): string | undefined {
+  try {
+    return isRecord(fields) ? Object.keys(fields).find((name) => isStandard(fields[name])) : undefined;
+  } catch {
+    return undefined; // what cannot be read is told with its path
+  }
 }
 
 function problem(issue: StandardIssue): string {
