@@ -32,7 +32,7 @@ const (
 	EventModelCallFailed     EventType = "model_call_failed"     // ModelCallFailed: this attempt's deltas are void
 	EventModelCallFinished   EventType = "model_call_finished"   // ModelCallFinished: a whole answer, with the calls that it asks for
 	EventToolCallStarted     EventType = "tool_call_started"     // ToolCallStarted: an attempt's intent; a side effect's function runs once it is durable
-	EventToolCallFinished    EventType = "tool_call_finished"    // ToolCallFinished: a call's one result, also where it was denied or refused
+	EventToolCallFinished    EventType = "tool_call_finished"    // ToolCallFinished: a call's one result, also where it was denied; a call that model_call_finished has with a code ends there
 	EventToolCallLost        EventType = "tool_call_lost"        // ToolCallLost: its process ended before its outcome was stored
 	EventToolCallInspected   EventType = "tool_call_inspected"   // ToolCallInspected: an inspection settled nothing, or found that the attempt did not begin
 	EventToolOutcomeLate     EventType = "tool_outcome_late"     // ToolCallFinished: a function returned after its call was closed as unknown
@@ -182,7 +182,8 @@ type RequestCall struct {
 	CallID    string `json:"call_id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
-	// Code is why the call is not run, "" when it may be.
+	// Code is why the call is not run, for example arguments_invalid, "" when it may be. That is its result: no
+	// tool_call_finished follows.
 	Code Code `json:"code,omitempty"`
 	// ApprovedBy is "policy", "grant", "never", "builtin" or "permission" where nobody is asked, "" where a person or
 	// the reviewer is, or where the application's own check comes first (tool_call_checked says it then).

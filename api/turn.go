@@ -86,9 +86,11 @@ type Result struct {
 
 // Failure is why a run failed.
 type Failure struct {
-	Code      Code   `json:"code"`
-	Message   string `json:"message"`
-	Retryable bool   `json:"retryable"`
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+	// Retryable: what failed passes by itself, as a model's server that is overloaded does. What the program's own code
+	// did, as with hook_failed, is not so, though the same message may do better in another turn.
+	Retryable bool `json:"retryable"`
 }
 
 // Usage counts tokens. Estimated is true when a part of it is ours and not the provider's, for example

@@ -69,7 +69,8 @@ func TestTheErrorPageIsCurrent(t *testing.T) {
 		"Every failure that reaches a caller is an `api.Error` with one of these codes; the list is closed (FA8).\n" +
 		"Programs branch on the code with `errors.Is`, against `openworker.ErrSessionBusy` and the like; the message is for people and may change. *Again* says whether the\n" +
 		"same request may succeed later, unchanged. HTTP and RPC are what those faces answer with.\n\n" +
-		"That a turn failed is not a failure of the call that waited for it: the code stands in `Result.Error`. Nor is it one that a\n" +
+		"That a turn failed is not a failure of the call that waited for it: the code stands in `Result.Error`, whose `Retryable` says whether\n" +
+		"what failed passes by itself; a hook's failure does not, and another turn may do better all the same. Nor is it one that a\n" +
 		"turn waits: `credentials_missing` and `registration_missing` stand, with what is missing and what to do, in `WaitingFor` of\n" +
 		"the result, whose status is then `interrupted`, and of the session's state.\n\n" +
 		"| code | meaning | again | HTTP | RPC |\n|---|---|---|---|---|\n")

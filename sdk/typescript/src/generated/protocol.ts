@@ -704,7 +704,7 @@ export interface ToolCallStartedEvent extends JournalEvent {
   data: ToolCallStarted;
 }
 
-/** A call's one result, also where it was denied or refused. */
+/** A call's one result, also where it was denied; a call that model_call_finished has with a code ends there. */
 export interface ToolCallFinishedEvent extends JournalEvent {
   type: 'tool_call_finished';
   data: ToolCallFinished;
@@ -917,6 +917,10 @@ export type EventType =
 export interface Failure {
   code: Code;
   message: string;
+  /**
+   * What failed passes by itself, as a model's server that is overloaded does. What the program's own code did, as with
+   * hook_failed, is not so, though the same message may do better in another turn.
+   */
   retryable: boolean;
 }
 
@@ -1326,7 +1330,10 @@ export interface RequestCall {
   call_id: string;
   name: string;
   arguments: string;
-  /** Why the call is not run, absent when it may be. */
+  /**
+   * Why the call is not run, for example arguments_invalid, absent when it may be. That is its result: no tool_call_finished
+   * follows.
+   */
   code?: Code | undefined;
   /**
    * "policy", "grant", "never", "builtin" or "permission" where nobody is asked, absent where a person or the reviewer is, or
