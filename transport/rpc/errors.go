@@ -20,8 +20,8 @@ type ErrorData struct {
 // passed. It is the protocol's alone, and no code of ours.
 const TooLate = -32083
 
-// Unread is the number of the error that is received in place of an answer that came and cannot be read: it was too long, or
-// no JSON. Its data says why. What a body did that was answered so is not known. It is the protocol's alone, and no code of ours;
+// Unread is the number of the error that is received in place of an answer that came and cannot be read: it was too long, no
+// JSON, or neither a result nor an error in its form. Its data says why. What a body did that was answered so is not known. It is the protocol's alone, and no code of ours;
 // nor the library's, which keeps some errors' numbers for itself, and tells no data of those.
 const Unread = -32079
 

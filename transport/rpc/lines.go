@@ -5,8 +5,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
-	"iter"
 	"unicode/utf8"
 
 	"github.com/creachadair/jrpc2"
@@ -38,7 +38,7 @@ type Part struct {
 
 // Lines is a connection's channel: JSON values, each a line or several. It may be sent on by any number of goroutines, and
 // received from by one. What cannot be a message is answered here, and never received; but an answer that cannot be read is
-// received as the error [Unread], since somebody waits for it.
+// received as the error [Unread], since somebody waits for it, and so is one in another form.
 type Lines struct {
 	in *bufio.Reader
 	outbox
@@ -64,7 +64,7 @@ func (l *Lines) Recv() ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case long > 0:
-			if message := l.unread(line, idOf(line), api.CodeFrameTooLarge, 0, "a line of %d bytes; at most %d go into one: send longer messages as several lines of %s", long, MaxFrameBytes, MethodPart); message != nil {
+			if message := l.unread(answered(line), idOf(line), api.CodeFrameTooLarge, 0, "a line of %d bytes; at most %d go into one: send longer messages as several lines of %s", long, MaxFrameBytes, MethodPart); message != nil {
 				return message, nil
 			}
 			continue
@@ -72,7 +72,7 @@ func (l *Lines) Recv() ([]byte, error) {
 			continue
 		}
 		if message := l.message(line); message != nil {
-			return message, nil
+			return formed(message), nil
 		}
 	}
 }
@@ -109,9 +109,9 @@ func (l *Lines) line() (line []byte, long int, err error) {
 func (l *Lines) message(line []byte) []byte {
 	switch {
 	case !utf8.Valid(line):
-		return l.unread(line, nil, api.CodeInvalidRequest, jrpc2.ParseError, "a line is not UTF-8")
+		return l.unread(answered(line), nil, api.CodeInvalidRequest, jrpc2.ParseError, "a line is not UTF-8")
 	case !json.Valid(line):
-		return l.unread(line, nil, api.CodeInvalidRequest, jrpc2.ParseError, "a line is not JSON; each message is one JSON object, on one line")
+		return l.unread(answered(line), nil, api.CodeInvalidRequest, jrpc2.ParseError, "a line is not JSON; each message is one JSON object, on one line")
 	}
 	params, is := partOf(line)
 	if !is {
@@ -127,31 +127,18 @@ func (l *Lines) message(line []byte) []byte {
 
 // bounded is a message, unless it is a batch of too many.
 func (l *Lines) bounded(message []byte) []byte {
-	if bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")) && crowded(message) {
-		l.refuse(nil, api.CodeInvalidRequest, jrpc2.InvalidRequest, "a batch has more than %d messages; send them in several, or one by one", MaxMembers)
-		return nil
+	if isBatch(message) && crowded(message) {
+		return l.unread(answered(message), nil, api.CodeInvalidRequest, jrpc2.InvalidRequest, "a batch has more than %d messages; send them in several, or one by one", MaxMembers)
 	}
 	return message
 }
 
-// crowded reports whether a batch, which is JSON, has too many members. It makes nothing of them.
+// crowded reports whether a batch has too many members. It makes nothing of them.
 func crowded(batch []byte) bool {
-	depth, members, text := 0, 1, false
-	for i := 0; i < len(batch); i++ {
-		switch c := batch[i]; {
-		case text && c == '\\':
-			i++
-		case c == '"':
-			text = !text
-		case text:
-		case c == '[', c == '{':
-			depth++
-		case c == ']', c == '}':
-			depth--
-		case c == ',' && depth == 1:
-			if members++; members > MaxMembers {
-				return true
-			}
+	n := 0
+	for range membersOf(batch) {
+		if n++; n > MaxMembers {
+			return true
 		}
 	}
 	return false
@@ -178,7 +165,7 @@ func (l *Lines) join(part Part) []byte {
 	buffer := l.open[part.Message]
 	switch {
 	case buffer == nil && len(l.open) == maxOpen:
-		return l.unread([]byte(part.Data), nil, api.CodeFrameTooLarge, 0, "%d messages of several lines are under way; end one before another begins", maxOpen)
+		return l.unread(answeredSoFar([]byte(part.Data)), nil, api.CodeFrameTooLarge, 0, "%d messages of several lines are under way; end one before another begins", maxOpen)
 	case buffer == nil:
 		buffer = &bytes.Buffer{}
 		l.open[part.Message] = buffer
@@ -187,7 +174,7 @@ func (l *Lines) join(part Part) []byte {
 		size := buffer.Len() + len(part.Data)
 		l.whole -= buffer.Len()
 		delete(l.open, part.Message)
-		return l.unread(buffer.Bytes(), idOf(buffer.Bytes()), api.CodeFrameTooLarge, 0, "a message of several lines has %d bytes so far, and those under way may have %d together; it was given up", size, l.limit)
+		return l.unread(answeredSoFar(buffer.Bytes()), idOf(buffer.Bytes()), api.CodeFrameTooLarge, 0, "a message of several lines has %d bytes so far, and those under way may have %d together; it was given up", size, l.limit)
 	}
 	l.whole += len(part.Data)
 	buffer.WriteString(part.Data)
@@ -197,7 +184,7 @@ func (l *Lines) join(part Part) []byte {
 	delete(l.open, part.Message)
 	l.whole -= buffer.Len()
 	if !json.Valid(buffer.Bytes()) {
-		return l.unread(buffer.Bytes(), nil, api.CodeInvalidRequest, jrpc2.ParseError, "a message of several lines is not JSON")
+		return l.unread(answered(buffer.Bytes()), nil, api.CodeInvalidRequest, jrpc2.ParseError, "a message of several lines is not JSON")
 	}
 	if _, nested := partOf(buffer.Bytes()); nested {
 		l.refuse(nil, api.CodeInvalidRequest, jrpc2.InvalidRequest, "a message of several lines is itself a line of %s; cut the message itself", MethodPart)
@@ -206,17 +193,23 @@ func (l *Lines) join(part Part) []byte {
 	return l.bounded(buffer.Bytes())
 }
 
-// unread refuses what cannot be read, of which begin is the beginning, under an ID. Of an answer the call that waits for it is
-// told as well: the error [Unread] is received in its place. Who sent it is told without an ID then, since a request of its own
-// may have that one.
-func (l *Lines) unread(begin []byte, id json.RawMessage, code api.Code, number jrpc2.Code, format string, args ...any) []byte {
-	call := answered(begin)
-	if call == nil || l.ended { // at the end it may only not have been written in full
+// unread refuses what cannot be read under an ID. Where it has answers, the calls that wait for them are told as well: the error
+// [Unread] is received in the place of each. Who sent it is told without an ID then, since a request of its own may have that one.
+func (l *Lines) unread(calls []json.RawMessage, id json.RawMessage, code api.Code, number jrpc2.Code, format string, args ...any) []byte {
+	if len(calls) == 0 || l.ended { // at the end it may only not have been written in full
 		l.refuse(id, code, number, format, args...)
 		return nil
 	}
-	l.refuse(nil, code, number, "the answer to %s cannot be read: "+format, append([]any{call}, args...)...)
-	return errorLine(call, wireError(Unread, api.Errorf(code, "the answer came and cannot be read: "+format, args...)))
+	told := calls[0]
+	if len(calls) > 1 {
+		told = fmt.Appendf(nil, "%s and %d more", told, len(calls)-1)
+	}
+	l.refuse(nil, code, number, "the answer to %s cannot be read: "+format, append([]any{told}, args...)...)
+	why := wireError(Unread, api.Errorf(code, "the answer came and cannot be read: "+format, args...))
+	for i, call := range calls {
+		calls[i] = errorLine(call, why)
+	}
+	return batchOf(calls)
 }
 
 // refuse answers what is no message. number 0 is the code's own.
@@ -254,57 +247,12 @@ func tellable(id json.RawMessage) json.RawMessage {
 	return id
 }
 
-// answered is the id of the call that a message answers, which may be cut off; nil if it is no answer, or has its id behind
-// what is cut off.
-func answered(message []byte) (id json.RawMessage) {
-	answer := false
-	for name, value := range fieldsOf(message) {
-		switch name {
-		case "id":
-			id = tellable(value)
-		case "result", "error":
-			answer = true
-		case "method":
-			return nil
-		}
-	}
-	if !answer {
-		return nil
-	}
-	return id
-}
-
 // fieldOf finds a field of a JSON object that may be cut off behind it.
 func fieldOf(message []byte, name string) json.RawMessage {
 	for of, value := range fieldsOf(message) {
-		if of == name {
+		if string(of) == name {
 			return value
 		}
 	}
 	return nil
-}
-
-// fieldsOf are the fields of a JSON object that may be cut off. The value in which it is cut off is nil, and the last.
-func fieldsOf(message []byte) iter.Seq2[string, json.RawMessage] {
-	return func(yield func(string, json.RawMessage) bool) {
-		in := json.NewDecoder(bytes.NewReader(message))
-		if begin, err := in.Token(); err != nil || begin != json.Delim('{') {
-			return
-		}
-		for in.More() {
-			key, err := in.Token()
-			name, is := key.(string)
-			if err != nil || !is {
-				return
-			}
-			var value json.RawMessage
-			cut := in.Decode(&value) != nil
-			if cut {
-				value = nil
-			}
-			if !yield(name, value) || cut {
-				return
-			}
-		}
-	}
 }

@@ -304,18 +304,21 @@ func TestAnAnswerThatCannotBeReadIsReceivedAsAnError(t *testing.T) {
 		why  api.Code
 		told string // the id that the refusal is told under
 	}{
-		"a result that is too long":         {`{"jsonrpc":"2.0","id":7,"result":{"output":"` + long + `"}}` + "\n", "7", api.CodeFrameTooLarge, "null"},
-		"an error that is too long":         {`{"id":"a","error":{"message":"` + long + `"}}` + "\n", `"a"`, api.CodeFrameTooLarge, "null"},
-		"the id behind what is short":       {`{"result":null,"id":7,"more":"` + long + `"}` + "\n", "7", api.CodeFrameTooLarge, "null"},
-		"the id behind what is cut off":     {`{"result":"` + long + `","id":7}` + "\n", "", api.CodeFrameTooLarge, "null"},
-		"a request that is too long":        {`{"id":7,"method":"m","params":{"result":"` + long + `"}}` + "\n", "", api.CodeFrameTooLarge, "7"},
-		"a request whose method comes late": {`{"id":7,"params":{"result":"` + long + `"},"method":"m"}` + "\n", "", api.CodeFrameTooLarge, "7"},
-		"no UTF-8 in a result":              {`{"jsonrpc":"2.0","id":7,"result":{"output":"` + "\xff" + `"}}` + "\n", "7", api.CodeInvalidRequest, "null"},
-		"a result that is no JSON":          {`{"jsonrpc":"2.0","id":7,"result":{"output":NaN}}` + "\n", "7", api.CodeInvalidRequest, "null"},
-		"no JSON in parts":                  {inParts(t, `{"jsonrpc":"2.0","id":7,"result":{"output":NaN}}`), "7", api.CodeInvalidRequest, "null"},
-		"half an answer at the end":         {`{"jsonrpc":"2.0","id":7,"result":{"output":"half`, "", api.CodeInvalidRequest, "null"},
-		"half a long answer at the end":     {`{"jsonrpc":"2.0","id":7,"result":{"output":"` + long, "", api.CodeFrameTooLarge, "7"},
-		"an id that is none":                {`{"id":{},"result":"` + long + `"}` + "\n", "", api.CodeFrameTooLarge, "null"},
+		"a result that is too long":                {`{"jsonrpc":"2.0","id":7,"result":{"output":"` + long + `"}}` + "\n", "7", api.CodeFrameTooLarge, "null"},
+		"an error that is too long":                {`{"id":"a","error":{"message":"` + long + `"}}` + "\n", `"a"`, api.CodeFrameTooLarge, "null"},
+		"the id behind what is short":              {`{"result":null,"id":7,"more":"` + long + `"}` + "\n", "7", api.CodeFrameTooLarge, "null"},
+		"the id behind what is cut off":            {`{"result":"` + long + `","id":7}` + "\n", "", api.CodeFrameTooLarge, "null"},
+		"a request that is too long":               {`{"id":7,"method":"m","params":{"result":"` + long + `"}}` + "\n", "", api.CodeFrameTooLarge, "7"},
+		"a request whose method comes late":        {`{"id":7,"params":{"result":"` + long + `"},"method":"m"}` + "\n", "", api.CodeFrameTooLarge, "7"},
+		"no UTF-8 in a result":                     {`{"jsonrpc":"2.0","id":7,"result":{"output":"` + "\xff" + `"}}` + "\n", "7", api.CodeInvalidRequest, "null"},
+		"a result that is no JSON":                 {`{"jsonrpc":"2.0","id":7,"result":{"output":NaN}}` + "\n", "7", api.CodeInvalidRequest, "null"},
+		"no JSON in parts":                         {inParts(t, `{"jsonrpc":"2.0","id":7,"result":{"output":NaN}}`), "7", api.CodeInvalidRequest, "null"},
+		"half an answer at the end":                {`{"jsonrpc":"2.0","id":7,"result":{"output":"half`, "", api.CodeInvalidRequest, "null"},
+		"half a long answer at the end":            {`{"jsonrpc":"2.0","id":7,"result":{"output":"` + long, "", api.CodeFrameTooLarge, "7"},
+		"no JSON in a result before the id":        {`{"jsonrpc":"2.0","result":{"output":NaN, "of": ["a,}", nil]},"id":7}` + "\n", "7", api.CodeInvalidRequest, "null"},
+		"behind a byte order mark":                 {"\xef\xbb\xbf" + `{"jsonrpc":"2.0","id":7,"result":{"output":"x"}}` + "\n", "7", api.CodeInvalidRequest, "null"},
+		"a request of no JSON with a result in it": {`{"id":7,"params":{"result":NaN},"method":"m"}` + "\n", "", api.CodeInvalidRequest, "null"},
+		"an id that is none":                       {`{"id":{},"result":"` + long + `"}` + "\n", "", api.CodeFrameTooLarge, "null"},
 	} {
 		messages, refusals := received(t, strings.NewReader(c.in))
 		if len(refusals) != 1 || string(refusals[0].ID) != c.told || refusals[0].Error.Data.Code != c.why {

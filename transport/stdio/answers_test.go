@@ -30,6 +30,12 @@ func TestABodyThatIsAnsweredInAnotherFormHasAnUnknownOutcome(t *testing.T) {
 		"an output of no text": `"result":{"output":5}`,
 		"an output of null":    `"result":{"output":null}`,
 		"an error of no form":  `"error":"no money"`,
+		"a code of no number":  `"error":{"code":"EIO","message":"no money"}`,
+		"an error of no code":  `"error":{"message":"no money"}`,
+		"an error of no text":  `"error":{"code":5}`,
+		"a text of no text":    `"error":{"code":5,"message":{"no":"money"}}`,
+		"both":                 `"result":{"output":"done"},"error":{"code":5,"message":"no money"}`,
+		"neither":              `"jsonrpc":"2.0"`,
 		"a line that is long":  `"result":{"output":"` + strings.Repeat("x", 1<<20) + `"}`,
 	} {
 		done := make(chan error, 1)

@@ -103,8 +103,6 @@ func (c *conn) ask(ctx context.Context, method, name string, params, result any,
 			switch {
 			case errors.As(a.err, &told) && told.Code == rpc.Unread:
 				return fmt.Errorf("%s: %w: %w", method, errUnread, rpc.FromError(told))
-			case errors.As(a.err, &told) && told.Code == 0 && told.Message == "" && told.Data == nil:
-				return badAnswer(method, errors.New("its error is none"))
 			case errors.As(a.err, &told):
 				return told
 			case p.state.Load() != posted:
