@@ -2,7 +2,7 @@ import { asked, Unusable } from './asked.js';
 import { CheckFailedError, GuardrailFailedError, HookFailedError, InvalidRequestError } from './generated/errors.js';
 import type * as wire from './generated/protocol.js';
 import type { Connection, Handler } from './rpc/connection.js';
-import { cleaned, type Fields, plain } from './options.js';
+import { cleaned, type Fields, plain, wordOf } from './options.js';
 import { kindOf } from './text.js';
 import { checkTimeout } from './timeout.js';
 
@@ -130,14 +130,15 @@ export class Guards {
   /** Adds a guardrail, and says what to register. */
   addGuardrail(guardrail: Guardrail): wire.RegisterGuardrail {
     const { name, check, points, timeoutMs } = checkedGuard('registerGuardrail', guardrail, guardrailFields, this.#guardrails);
-    if (!isPoints(points)) {
+    if (!Array.isArray(points) || points.length === 0) {
       throw new InvalidRequestError(`points of guardrail "${name}" must be a list of at least one of ${known.join(', ')}`);
     }
+    const where = points.map((point, i) => wordOf(`points[${i}] of guardrail "${name}"`, point, known) as GuardPoint);
     if (typeof check !== 'function') {
       throw new InvalidRequestError(`check of guardrail "${name}" is ${kindOf(check)}; give a function`);
     }
     this.#guardrails.set(name, guardrail);
-    return { name, points: [...points], ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+    return { name, points: where, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
   }
 
   /** Adds a hook, and says what to register. */
@@ -186,10 +187,6 @@ function checkedGuard(call: string, guard: unknown, fields: Fields, registered: 
   }
   checkTimeout(`${call} "${name}"`, rest.timeoutMs, 0);
   return { name, ...rest };
-}
-
-function isPoints(points: unknown): points is readonly GuardPoint[] {
-  return Array.isArray(points) && points.length > 0 && points.every((point) => known.includes(point as GuardPoint));
 }
 
 /** A verdict, checked: what is none lets nothing pass. */
