@@ -59,7 +59,8 @@ export function nearest(name: string, known: readonly string[]): string | undefi
     return near.word;
   }
   const habit = (Object.hasOwn(habits, said) ? habits[said] : undefined)?.find((word) => known.includes(word));
-  return habit ?? known.find((word) => holds(said, folded(word)) || holds(folded(word), said));
+  const [alike, another] = known.filter((word) => holds(said, folded(word)) || holds(folded(word), said));
+  return habit ?? (another === undefined ? alike : undefined);
 }
 
 /** Names are the same in any case, and with any mark between their words. */

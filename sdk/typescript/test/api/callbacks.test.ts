@@ -140,7 +140,7 @@ suite('a guardrail', () => {
 
   for (const [what, given, message] of [
     ['without points', { name: 'g', points: [], check: allow }, /points of guardrail "g" must be a list of at least one of user_input/],
-    ['with a point that is none', { name: 'g', points: ['input'], check: allow }, /points\[0\] of guardrail "g" is "input"; did you mean "user_input"\?$/],
+    ['with a point that is none', { name: 'g', points: ['input'], check: allow }, /points\[0\] of guardrail "g" is "input"; give one of "user_input", "model_input", "tool_result", "model_output"$/],
     ['with a point in another spelling', { name: 'g', points: ['tool_result', 'userInput'], check: allow }, /points\[1\] of guardrail "g" is "userInput"; did you mean "user_input"\?$/],
     ['without a function', { name: 'g', points: ['user_input'] }, /check of guardrail "g" is undefined; give a function/],
     ['without a name', { points: ['user_input'], check: allow }, /registerGuardrail was given no name/],
