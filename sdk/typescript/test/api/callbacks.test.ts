@@ -228,7 +228,7 @@ suite('the options of a harness', () => {
     ['have a secret that is no text', { stateDir: '/s', credentials: { OpenAI: 5 } }, /^credentials\.OpenAI of Harness\.open is a number; give a string$/],
     ['misspell a field of a provider', withProvider({ baseUrl: 'http://h/v1' }), /providers\[0\] of Harness\.open does not know "baseUrl"; did you mean "baseURL"\?$/],
     ['have a key in a provider', withProvider({ apiKey: 'SECRET' }), /does not know "apiKey"; secrets are given to Harness\.open as credentials$/],
-    ['have a protocol that is none', withProvider({ protocol: 'openai' }), /protocol of providers\[0\] of Harness\.open is "openai"; did you mean "openai-chat"\?$/],
+    ['have a protocol that is none', withProvider({ protocol: 'openai' }), /protocol of providers\[0\] of Harness\.open is "openai"; give one of "openai-chat", "openai-responses", /],
     ['have a provider without an address', withProvider({ baseURL: undefined }), /providers\[0\] of Harness\.open has no baseURL; give/],
     ['have an address without its scheme', withProvider({ baseURL: '127.0.0.1:9/v1' }), /baseURL of providers\[0\] of Harness\.open is no http or https address/],
     ['have one provider for a list', { stateDir: '/s', providers: { name: 'x' } }, /providers of Harness\.open is an object; give a list/],
