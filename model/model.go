@@ -24,6 +24,13 @@ type Provider interface {
 	Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error)
 }
 
+// CredentialTaker is a Provider that may do without a credential: Stream takes Request.Credential where there is one, also
+// though NeedsCredential says no. One that is no CredentialTaker and needs none is given none.
+type CredentialTaker interface {
+	Provider
+	TakesCredential() bool
+}
+
 // Facts are what is known of a model. Zero values mean unknown.
 type Facts struct {
 	Window          int // tokens of input and output together

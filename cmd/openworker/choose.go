@@ -82,7 +82,7 @@ func (m *Main) choices(ctx context.Context) (choice, error) {
 		if !can && !p.Local {
 			continue
 		}
-		provider, err := speaker(p, c.credentials)
+		provider, err := p.Open(nil)
 		if err != nil {
 			return choice{}, err
 		}

@@ -127,7 +127,7 @@ func (m *Main) providersFor(setup stdio.Setup) ([]openworker.Provider, openworke
 	}
 	providers := []openworker.Provider{scripted.New(scripted.Config{Pace: m.pace()})}
 	for _, p := range cfg.Providers {
-		provider, err := speaker(p, credentials)
+		provider, err := p.Open(nil)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -35,7 +35,7 @@ func (r *Runtime) ask(ctx context.Context, w watch, purpose guard.Purpose, ref a
 	if !ok {
 		return asked{err: api.Errorf(api.CodeRegistrationMissing, "no provider %q is configured in this process", ref.Provider)}
 	}
-	secret, err := r.cfg.Registry.Credential(ctx, provider)
+	secret, err := r.cfg.Registry.Credential(ctx, ref.Provider)
 	if err != nil {
 		return asked{err: api.AsError(err)}
 	}

@@ -17,6 +17,7 @@ type guarded struct {
 	model.Provider
 	name  string
 	needs bool
+	takes bool // a credential that is there, though it may need none
 	known *knownFacts
 }
 
@@ -35,7 +36,10 @@ type knownModel struct {
 const maxKnown = 1024
 
 func shield(p model.Provider) guarded {
-	return guarded{Provider: p, name: p.Name(), needs: p.NeedsCredential(), known: &knownFacts{of: map[string]knownModel{}}}
+	g := guarded{Provider: p, name: p.Name(), needs: p.NeedsCredential(), known: &knownFacts{of: map[string]knownModel{}}}
+	taker, is := p.(model.CredentialTaker)
+	g.takes = g.needs || is && taker.TakesCredential()
+	return g
 }
 
 func (g guarded) Name() string          { return g.name }
@@ -108,8 +112,12 @@ type seen struct {
 	slow    bool          // the look under way was waited for in vain
 }
 
-// secret asks for a provider's secret now.
-func (c *credentials) secret(ctx context.Context, provider string) (secret string, err error) {
+// secret asks for a provider's secret now. A provider that may do without has "" where there is none.
+func (c *credentials) secret(ctx context.Context, p guarded) (secret string, err error) {
+	provider := p.name
+	if c.source == nil && !p.needs {
+		return "", nil
+	}
 	if c.source == nil {
 		return "", api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none; give it one, and the turn goes on", provider)
 	}
@@ -126,22 +134,33 @@ func (c *credentials) secret(ctx context.Context, provider string) (secret strin
 		return "", api.Errorf(api.CodeCredentialsMissing, "the credential for provider %s could not be read: %w", provider, err)
 	}
 	if !ok || secret == "" {
+		if !p.needs {
+			return "", nil
+		}
 		return "", api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none; give it one, and the turn goes on", provider)
 	}
 	return secret, nil
 }
 
-// there reports whether the provider's credential is there.
-func (c *credentials) there(ctx context.Context, provider string) bool {
+// failed reports whether a provider's credential could not be had the last time that it was asked for.
+func (c *credentials) failed(provider string) bool {
 	c.mu.Lock()
-	s := c.of(provider)
+	defer c.mu.Unlock()
+	s := c.seen[provider]
+	return s != nil && s.known && s.err != nil
+}
+
+// there reports whether the provider's credential is there, or known not to be for one that may do without.
+func (c *credentials) there(ctx context.Context, p guarded) bool {
+	c.mu.Lock()
+	s := c.of(p.name)
 	if s.known && c.now().Before(s.until) {
 		defer c.mu.Unlock()
 		return s.err == nil
 	}
 	if s.looking == nil {
 		s.looking, s.slow = make(chan struct{}), false
-		go c.look(provider, s.looking)
+		go c.look(p, s.looking)
 	}
 	looking, slow := s.looking, s.slow
 	c.mu.Unlock()
@@ -174,7 +193,8 @@ func (c *credentials) why(provider string) string {
 }
 
 // look asks the program, and ends also where the callback ends its goroutine.
-func (c *credentials) look(provider string, done chan struct{}) {
+func (c *credentials) look(p guarded, done chan struct{}) {
+	provider := p.name
 	ctx, cancel := context.WithTimeout(context.Background(), lookBound)
 	defer cancel()
 	err := error(api.Errorf(api.CodeCredentialsMissing, "the credential for provider %s could not be read: the program's callback ended its goroutine", provider))
@@ -185,7 +205,7 @@ func (c *credentials) look(provider string, done chan struct{}) {
 		c.mu.Unlock()
 		close(done)
 	}()
-	_, err = c.secret(ctx, provider)
+	_, err = c.secret(ctx, p)
 }
 
 // note takes an answer down, and tells of one that is new.

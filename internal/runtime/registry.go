@@ -235,18 +235,19 @@ func (r *Registry) missingProvider(ctx context.Context, name string) api.WaitRea
 	switch {
 	case !ok:
 		return api.WaitReason{Code: api.CodeRegistrationMissing, Name: name, Message: fmt.Sprintf("no provider %q is configured in this process; configure it, or let a program go on that has it", name)}
-	case !p.needs || r.credentials.there(ctx, p.name):
+	case !p.needs && !r.credentials.failed(p.name), r.credentials.there(ctx, p):
 		return api.WaitReason{}
 	}
 	return api.WaitReason{Code: api.CodeCredentialsMissing, Name: name, Message: r.credentials.why(p.name)}
 }
 
-// Credential gets the secret for a provider, "" for one that needs none.
-func (r *Registry) Credential(ctx context.Context, p model.Provider) (string, error) {
-	if !p.NeedsCredential() {
+// Credential gets the secret for a provider, "" for one that takes none, or does without where there is none.
+func (r *Registry) Credential(ctx context.Context, provider string) (string, error) {
+	p := r.providers[strings.ToLower(provider)]
+	if !p.takes {
 		return "", nil
 	}
-	return r.credentials.secret(ctx, p.Name())
+	return r.credentials.secret(ctx, p)
 }
 
 func (a *Agent) String() string {

@@ -139,6 +139,9 @@ func (p *Provider) Facts(name string) (model.Facts, bool) {
 // NeedsCredential reports whether a credential is needed, which KeyOptional lifts.
 func (p *Provider) NeedsCredential() bool { return !p.config.KeyOptional }
 
+// TakesCredential implements [model.CredentialTaker]: a credential that is there is sent, also an optional one.
+func (p *Provider) TakesCredential() bool { return true }
+
 // CloseIdleConnections closes the connections that no call uses.
 func (p *Provider) CloseIdleConnections() { p.client.CloseIdleConnections() }
 

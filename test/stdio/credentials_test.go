@@ -203,3 +203,37 @@ func TestWhatAClientSaysInsteadOfASecretIsKeptNowhere(t *testing.T) {
 		})
 	}
 }
+
+// RE5: a provider that may do without a key waits for one that cannot be had, as one that needs it does.
+func TestAnOptionalSecretThatCannotBeHadIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"an error":     `"error":{"code":1,"message":"CANARY"}`,
+		"another form": `"result":null`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			base, key := keyServer(t)
+			r := start(t)
+			r.Call(rpc.MethodInitialize, initialized(`{"source":"callback"}`, `{"name":"P","protocol":"openai-chat","baseURL":"`+base+`","keyOptional":true}`))
+			session := talkTo(t, r, "P")
+			result := turn(t, r, session, answer)
+			if result.Status != api.StatusInterrupted || len(result.WaitingFor) != 1 || result.WaitingFor[0].Code != api.CodeCredentialsMissing || strings.Contains(result.WaitingFor[0].Message, "CANARY") {
+				t.Fatalf("it came to %+v", result)
+			}
+			var follow rpc.Subscription
+			into(t, r.Call(rpc.MethodSubscribe, api.FollowQuery{Session: session}), &follow)
+			for ended := false; !ended; {
+				r.Request("next", rpc.MethodNext, rpc.Next{Subscription: follow.Subscription})
+				m := r.Next(`"next"`, rpc.MethodCredential)
+				for ; m.Method != ""; m = r.Next(`"next"`, rpc.MethodCredential) {
+					r.Reply(m, `{"secret":"key"}`)
+				}
+				ended = strings.Contains(string(m.Raw), string(api.EventTurnEnded))
+			}
+			if key() != "Bearer key" {
+				t.Errorf("it went on with the key %q", key())
+			}
+		})
+	}
+}
