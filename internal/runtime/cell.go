@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -65,15 +66,16 @@ func (r *Runtime) existing(session string) *cell {
 	return r.cells[session]
 }
 
+// all lists the cells that there are.
+func (r *Runtime) all() []*cell {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Values(r.cells))
+}
+
 // owned lists the cells whose sessions this process holds.
 func (r *Runtime) owned() []*cell {
-	r.mu.Lock()
-	all := make([]*cell, 0, len(r.cells))
-	for _, c := range r.cells {
-		all = append(all, c)
-	}
-	r.mu.Unlock()
-	return slices.DeleteFunc(all, func(c *cell) bool {
+	return slices.DeleteFunc(r.all(), func(c *cell) bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return !c.owns
@@ -291,10 +293,7 @@ func (r *Runtime) trim() {
 		r.mu.Unlock()
 		return
 	}
-	cells := make([]*cell, 0, len(r.cells))
-	for _, c := range r.cells {
-		cells = append(cells, c)
-	}
+	cells := slices.Collect(maps.Values(r.cells))
 	slices.SortFunc(cells, func(a, b *cell) int { return int(int64(b.used) - int64(a.used)) }) // under the lock, which used belongs to
 	r.mu.Unlock()
 	kept, bytes := 0, 0

@@ -208,8 +208,8 @@ func (r *Runtime) moved(watched map[string]uint64) {
 }
 
 // settleFlights waits until no append is under way.
-func (r *Runtime) settleFlights(ctx context.Context, cells []*cell) {
-	for _, c := range cells {
+func (r *Runtime) settleFlights(ctx context.Context) {
+	for _, c := range r.all() {
 		for ctx.Err() == nil {
 			c.mu.Lock()
 			busy := c.actor.flight != nil && !c.actor.flight.again

@@ -265,12 +265,8 @@ func (r *Runtime) startWithin(process string) time.Duration {
 func (r *Runtime) Quiesce() {
 	r.mu.Lock()
 	r.quiet = true
-	cells := make([]*cell, 0, len(r.cells))
-	for _, c := range r.cells {
-		cells = append(cells, c)
-	}
 	r.mu.Unlock()
-	for _, c := range cells {
+	for _, c := range r.all() {
 		c.stopAll(ErrClosing)
 	}
 }
@@ -291,10 +287,6 @@ func (r *Runtime) Close(ctx context.Context) error {
 		r.closed = make(chan struct{})
 	}
 	r.closing = true
-	cells := make([]*cell, 0, len(r.cells))
-	for _, c := range r.cells {
-		cells = append(cells, c)
-	}
 	r.mu.Unlock()
 	if closed != nil {
 		select {
@@ -311,7 +303,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 		r.log.Warn("closed while bodies ran that do not react to being stopped; what became of them is found out by whoever opens the store next")
 	}
 	cancel()
-	r.settleFlights(ctx, cells)
+	r.settleFlights(ctx)
 	r.leaseMu.Lock()
 	r.leaser.Step(r.cfg.Clock.Now(), r.cfg.Clock.Boot(), LeaseStop{})
 	id := r.leaser.Process()
