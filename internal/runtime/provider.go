@@ -115,11 +115,8 @@ type seen struct {
 // secret asks for a provider's secret now. A provider that may do without has "" where there is none.
 func (c *credentials) secret(ctx context.Context, p guarded) (secret string, err error) {
 	provider := p.name
-	if c.source == nil && !p.needs {
-		return "", nil
-	}
 	if c.source == nil {
-		return "", api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none; give it one, and the turn goes on", provider)
+		return "", p.without()
 	}
 	defer func() {
 		if x := recover(); x != nil {
@@ -134,12 +131,17 @@ func (c *credentials) secret(ctx context.Context, p guarded) (secret string, err
 		return "", api.Errorf(api.CodeCredentialsMissing, "the credential for provider %s could not be read: %w", provider, err)
 	}
 	if !ok || secret == "" {
-		if !p.needs {
-			return "", nil
-		}
-		return "", api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none; give it one, and the turn goes on", provider)
+		return "", p.without()
 	}
 	return secret, nil
+}
+
+// without is what a provider's lack of a credential comes to: nothing, where it may do without.
+func (g guarded) without() error {
+	if !g.needs {
+		return nil
+	}
+	return api.Errorf(api.CodeCredentialsMissing, "provider %s needs a credential and this process has none; give it one, and the turn goes on", g.name)
 }
 
 // failed reports whether a provider's credential could not be had the last time that it was asked for.
