@@ -115,9 +115,11 @@ export class EventStream implements AsyncIterableIterator<Event, undefined, unde
     if (batch === undefined) {
       return;
     }
-    const { spoken } = this.#setup;
-    const events = spoken === undefined ? batch.events : batch.events.flatMap((event) => [spoken.missing(event) ?? [], event].flat());
-    this.#come = events.toReversed();
+    for (const event of batch.events) {
+      const missing = this.#setup.spoken?.missing(event);
+      this.#come.push(...(missing === undefined ? [] : [missing]), event);
+    }
+    this.#come.reverse();
     this.#after = this.#come.find(({ number }) => number !== undefined)?.number ?? this.#after;
     if (batch.end === true) {
       this.#last = true;
