@@ -95,18 +95,7 @@ func TestAKeyThatIsOptionalIsAskedForAtEachCall(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer s.Close(context.Background())
-				agent, err := s.RegisterAgent(t.Context(), "", api.AgentDefinition{Name: "a", DefaultModel: api.ModelRef{Provider: "Scripted", Name: "m"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				session, err := s.CreateSession(t.Context(), agent, api.SessionOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				run, err := s.Submit(t.Context(), api.Submission{Session: session.Session, Text: "go"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				run := sent(t, s)
 				if c.waits {
 					time.Sleep(time.Hour)
 					r, err := s.Result(t.Context(), run.Session, run.Run)

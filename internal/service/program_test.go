@@ -241,18 +241,7 @@ func TestWhateverTheCredentialsCallbackDoesOnlyMakesTheTurnWait(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer s.Close(context.Background())
-				ref, err := s.RegisterAgent(t.Context(), "", api.AgentDefinition{Name: "a", DefaultModel: api.ModelRef{Provider: "Scripted", Name: "m"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				session, err := s.CreateSession(t.Context(), ref, api.SessionOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				run, err := s.Submit(t.Context(), api.Submission{Session: session.Session, Text: "go"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				run := sent(t, s)
 				began := time.Now()
 				r, err := s.Result(t.Context(), run.Session, run.Run)
 				if err != nil || r.Status != api.StatusInterrupted || len(r.WaitingFor) != 1 || r.WaitingFor[0].Code != api.CodeCredentialsMissing {

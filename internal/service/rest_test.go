@@ -39,24 +39,13 @@ func TestASessionThatWaitsLongIsNotHeldMeanwhile(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer s.Close(context.Background())
-				agent, err := s.RegisterAgent(t.Context(), "", api.AgentDefinition{Name: "a", DefaultModel: api.ModelRef{Provider: "Scripted", Name: "m"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				session, err := s.CreateSession(t.Context(), agent, api.SessionOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				run, err := s.Submit(t.Context(), api.Submission{Session: session.Session, Text: "go"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				run := sent(t, s)
 				synctest.Wait()
-				row, err := st.Session(t.Context(), session.Session)
+				row, err := st.Session(t.Context(), run.Session)
 				if err != nil || (row.Holder != "") != test.held {
 					t.Errorf("it is held by %q, %v", row.Holder, err)
 				}
-				state, err := s.State(t.Context(), session.Session)
+				state, err := s.State(t.Context(), run.Session)
 				if err != nil || state.Activity != api.Waiting || len(state.WaitingFor) != 1 || state.WaitingFor[0].Until.Sub(started) < test.after {
 					t.Errorf("it is %s and waits for %+v, %v", state.Activity, state.WaitingFor, err)
 				}

@@ -166,3 +166,21 @@ func TestAnApprovalLeavesTheRunWaitingAndItsAnswerAloneWakesIt(t *testing.T) {
 		t.Fatalf("%+v %v", r, calls)
 	}
 }
+
+// sent is a message, "go", in a session of an agent without tools.
+func sent(t *testing.T, s *service.Service) api.RunReference {
+	t.Helper()
+	agent, err := s.RegisterAgent(t.Context(), "", api.AgentDefinition{Name: "a", DefaultModel: api.ModelRef{Provider: "Scripted", Name: "m"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := s.CreateSession(t.Context(), agent, api.SessionOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := s.Submit(t.Context(), api.Submission{Session: session.Session, Text: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}

@@ -167,17 +167,7 @@ func TestWhatAClientSaysInsteadOfASecretIsKeptNowhere(t *testing.T) {
 				"the state":  string(r.Call(rpc.MethodState, rpc.SessionID{Session: session})),
 				"the events": string(r.Call(rpc.MethodEvents, rpc.SessionID{Session: session})),
 			}
-			var follow rpc.Subscription
-			into(t, r.Call(rpc.MethodSubscribe, api.FollowQuery{Session: session}), &follow)
-			for ended := false; !ended; {
-				r.Request("next", rpc.MethodNext, rpc.Next{Subscription: follow.Subscription})
-				m := r.Next(`"next"`, rpc.MethodCredential)
-				for ; m.Method != ""; m = r.Next(`"next"`, rpc.MethodCredential) {
-					r.Reply(m, `{"secret":"key"}`)
-				}
-				texts["the stream"] += string(m.Raw)
-				ended = strings.Contains(string(m.Raw), string(api.EventTurnEnded))
-			}
+			texts["the stream"] = told(t, r, session)
 			if key() != "Bearer key" {
 				t.Errorf("it went on with the key %q", key())
 			}
@@ -204,6 +194,23 @@ func TestWhatAClientSaysInsteadOfASecretIsKeptNowhere(t *testing.T) {
 	}
 }
 
+// told follows a session whose secret is there from now on, to the end of its turn, and returns what came.
+func told(t *testing.T, r *child.Runtime, session string) (stream string) {
+	t.Helper()
+	var follow rpc.Subscription
+	into(t, r.Call(rpc.MethodSubscribe, api.FollowQuery{Session: session}), &follow)
+	for ended := false; !ended; {
+		r.Request("next", rpc.MethodNext, rpc.Next{Subscription: follow.Subscription})
+		m := r.Next(`"next"`, rpc.MethodCredential)
+		for ; m.Method != ""; m = r.Next(`"next"`, rpc.MethodCredential) {
+			r.Reply(m, `{"secret":"key"}`)
+		}
+		stream += string(m.Raw)
+		ended = strings.Contains(string(m.Raw), string(api.EventTurnEnded))
+	}
+	return stream
+}
+
 // RE5: a provider that may do without a key waits for one that cannot be had, as one that needs it does.
 func TestAnOptionalSecretThatCannotBeHadIsWaitedFor(t *testing.T) {
 	t.Parallel()
@@ -221,16 +228,7 @@ func TestAnOptionalSecretThatCannotBeHadIsWaitedFor(t *testing.T) {
 			if result.Status != api.StatusInterrupted || len(result.WaitingFor) != 1 || result.WaitingFor[0].Code != api.CodeCredentialsMissing || strings.Contains(result.WaitingFor[0].Message, "CANARY") {
 				t.Fatalf("it came to %+v", result)
 			}
-			var follow rpc.Subscription
-			into(t, r.Call(rpc.MethodSubscribe, api.FollowQuery{Session: session}), &follow)
-			for ended := false; !ended; {
-				r.Request("next", rpc.MethodNext, rpc.Next{Subscription: follow.Subscription})
-				m := r.Next(`"next"`, rpc.MethodCredential)
-				for ; m.Method != ""; m = r.Next(`"next"`, rpc.MethodCredential) {
-					r.Reply(m, `{"secret":"key"}`)
-				}
-				ended = strings.Contains(string(m.Raw), string(api.EventTurnEnded))
-			}
+			told(t, r, session)
 			if key() != "Bearer key" {
 				t.Errorf("it went on with the key %q", key())
 			}

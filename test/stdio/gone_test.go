@@ -86,6 +86,25 @@ func TestABodyToldToStopWhoseClientGoesIsUnknown(t *testing.T) {
 	}
 }
 
+// holdsTheAnswer ends the runtime in order, opens the store with another one, and holds that what the tool answered is there.
+func holdsTheAnswer(t *testing.T, r *child.Runtime, run rpc.RunID) {
+	t.Helper()
+	if code := r.Exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	next := withTool(t, r.StateDir, tool)
+	var result api.Result
+	into(t, next.Call(rpc.MethodResult, run), &result)
+	if result.Status != api.StatusCompleted || !strings.Contains(result.Text, "it was done") {
+		t.Errorf("the answer is lost: %+v", result)
+	}
+}
+
+// done is the client's answer to a tool/run.
+func done(work child.Message) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"output":"it was done"}}`, work.ID) + "\n"
+}
+
 // RE2: an answer that was given is not lost because the end came right behind it, or because it was the answer to the end.
 func TestAnAnswerAtTheEndIsKept(t *testing.T) {
 	t.Parallel()
@@ -117,16 +136,8 @@ func TestAnAnswerAtTheEndIsKept(t *testing.T) {
 				r := withTool(t, "", tool)
 				run := begin(t, r)
 				work := r.Callback(rpc.MethodRunTool)
-				end(r, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"output":"it was done"}}`, work.ID)+"\n")
-				if code := r.Exit(); code != 0 {
-					t.Errorf("exit code %d", code)
-				}
-				next := withTool(t, r.StateDir, tool)
-				var result api.Result
-				into(t, next.Call(rpc.MethodResult, run), &result)
-				if result.Status != api.StatusCompleted || !strings.Contains(result.Text, "it was done") {
-					t.Errorf("the answer is lost: %+v", result)
-				}
+				end(r, done(work))
+				holdsTheAnswer(t, r, run)
 			}
 		})
 	}
@@ -221,18 +232,10 @@ func TestAClientThatDiesWithItsPipesLosesNoAnswer(t *testing.T) {
 		var s rpc.Subscription
 		into(t, r.Call(rpc.MethodSubscribe, api.FollowQuery{Session: run.Session, After: 5}), &s)
 		r.Request("n", rpc.MethodNext, s) // the runtime has something to write as soon as anything happens
-		_ = r.Write([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"output":"it was done"}}`, work.ID) + "\n"))
+		_ = r.Write([]byte(done(work)))
 		r.CloseOutput()
 		r.CloseInput()
-		if code := r.Exit(); code != 0 {
-			t.Errorf("exit code %d", code)
-		}
-		next := withTool(t, r.StateDir, tool)
-		var result api.Result
-		into(t, next.Call(rpc.MethodResult, run), &result)
-		if result.Status != api.StatusCompleted || !strings.Contains(result.Text, "it was done") {
-			t.Errorf("the answer is lost: %+v", result)
-		}
+		holdsTheAnswer(t, r, run)
 	}
 }
 
@@ -266,7 +269,7 @@ func TestAnAnswerThatNobodyCanLookAtAnyMoreIsNotUnknown(t *testing.T) {
 				r := watched(t, "")
 				run := begin(t, r)
 				work := r.Callback(rpc.MethodRunTool)
-				end(r, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"output":"it was done"}}`, work.ID)+"\n")
+				end(r, done(work))
 				r.Exit()
 				next := watched(t, r.StateDir)
 				next.Request("w", rpc.MethodResult, run)
